@@ -21,12 +21,28 @@ final class Decoder {
     private static final int PROVIDER_VLAN = 0x88a8;
     private static final int OLD_PROVIDER_VLAN = 0x9100;
     private static final int MAC_CONTROL = 0x8808;
+    private static final int MPLS = 0x8847;
+    private static final int MPLS_UPSTREAM = 0x8848;
+    private static final int MAC_SECURITY = 0x88e5;
+    private static final int BRIDGED = 0x6558;
+    private static final int ERSPAN = 0x88be;
+    private static final int ERSPAN_3 = 0x22eb;
+    private static final int VXLAN_PORT = 4789;
+    private static final int GENEVE_PORT = 6081;
+
+    /** Tunnels within tunnels: more are not decoded. */
+    private static final int MOST_TUNNELS = 8;
+
     private static final int PAUSE = 0x0001;
     private static final int PRIORITY_PAUSE = 0x0101;
     private static final int PRIORITIES = 8;
 
     private static final int HOP_BY_HOP = 0;
     private static final int IGMP = 2;
+    private static final int IPV4_INSIDE = 4;
+    private static final int IPV6_INSIDE = 41;
+    private static final int GRE = 47;
+    private static final int ENCRYPTED = 50;
     private static final int UDP = 17;
     private static final int ICMPV6 = 58;
     private static final int ROUTING = 43;
@@ -64,6 +80,8 @@ final class Decoder {
     private @Nullable InetAddress source;
     private @Nullable InetAddress destination;
     private int trafficClass;
+    private int identification = -1;
+    private int tunnels;
 
     /** Whether it is the first of several fragments. */
     private boolean fragmented;
@@ -84,6 +102,9 @@ final class Decoder {
 
     /** A mirror port may truncate a frame silently. Then the IP header has a larger length than the frame. */
     private OtherPacket tooShort() {
+        if (isUnknownInside() && frame.isWhole()) {
+            return tunnel(what);
+        }
         boolean cut = !frame.isWhole() || ipEnd != Integer.MAX_VALUE && ipEnd > frame.length();
         return new OtherPacket(
                 time(),
@@ -91,6 +112,11 @@ final class Decoder {
                 !cut && !fragmented,
                 source,
                 fragmented ? NotJudged.FRAGMENT : cut ? NotJudged.CUT_HEADERS : null);
+    }
+
+    /** Returns whether nothing inside a tunnel is known to be IP: it may be anything. */
+    private boolean isUnknownInside() {
+        return tunnels > 0 && source == null;
     }
 
     private Instant time() {
@@ -102,16 +128,15 @@ final class Decoder {
     }
 
     private OtherPacket malformed(String what) {
+        if (isUnknownInside()) {
+            return tunnel(this.what);
+        }
         return new OtherPacket(time(), what, true, source, null);
     }
 
     private WirePacket link() {
         return switch (frame.link()) {
-            case ETHERNET -> {
-                destinationMac = new Mac((long) in.getInt() << 16 & 0xffff_ffff_0000L | u16());
-                skip(6);
-                yield network(u16());
-            }
+            case ETHERNET -> ethernet();
             case LINUX_SLL -> {
                 skip(14);
                 yield network(u16());
@@ -127,6 +152,12 @@ final class Decoder {
         };
     }
 
+    private WirePacket ethernet() {
+        destinationMac = new Mac((long) in.getInt() << 16 & 0xffff_ffff_0000L | u16());
+        skip(6);
+        return network(u16());
+    }
+
     private WirePacket network(int ethernetType) {
         int type = ethernetType;
         while (type == VLAN || type == PROVIDER_VLAN || type == OLD_PROVIDER_VLAN) {
@@ -139,9 +170,99 @@ final class Decoder {
             case IPV6 -> ipv6();
             case RocePacket.ETHERNET_TYPE_V1 -> roceV1();
             case MAC_CONTROL -> macControl();
+            case MPLS, MPLS_UPSTREAM -> labels();
+            case MAC_SECURITY -> tunnel("MACsec");
             case ARP -> other("ARP");
             default -> other("Ethernet type 0x%04x".formatted(type));
         };
+    }
+
+    // ---- tunnels: the packet inside is judged, as a mirror port or an overlay has it ----
+
+    /** A tunnel whose content can't be decoded. */
+    private OtherPacket tunnel(String kind) {
+        return new OtherPacket(time(), "inside " + kind, false, source, NotJudged.TUNNEL);
+    }
+
+    /** Begins the headers of a tunnel. The source is unknown until an IP header inside is read. */
+    private void enter(String kind) {
+        what = kind;
+        tunnels++;
+        source = null;
+        destinationMac = null;
+        identification = -1;
+    }
+
+    /** Decodes the packet inside a tunnel, from the position on, by its Ethernet type. */
+    private WirePacket inside(int type) {
+        if (tunnels > MOST_TUNNELS) {
+            return tunnel(what);
+        }
+        return type == BRIDGED ? ethernet() : network(type);
+    }
+
+    /** MPLS, RFC 3032. The labels do not say what follows them: an IP header, or a control word (RFC 4385) and Ethernet. */
+    private WirePacket labels() {
+        enter("MPLS");
+        boolean last;
+        do {
+            last = (in.getInt() & 0x100) != 0;
+        } while (!last);
+        return switch (in.get(in.position()) >> 4 & 0xf) {
+            case 4 -> inside(IPV4);
+            case 6 -> inside(IPV6);
+            case 0 -> {
+                skip(4);
+                yield inside(BRIDGED);
+            }
+            default -> tunnel(what);
+        };
+    }
+
+    /** GRE, RFC 2784 and 2890; with Ethernet inside also NVGRE, and ERSPAN of all three types. */
+    private WirePacket gre() {
+        enter("GRE");
+        int flags = u16();
+        int type = u16();
+        boolean sequence = (flags & 0x1000) != 0;
+        if ((flags & 0x4007) != 0) {
+            return tunnel("GRE with routing or of another version");
+        }
+        skip(((flags & 0x8000) != 0 ? 4 : 0) + ((flags & 0x2000) != 0 ? 4 : 0) + (sequence ? 4 : 0));
+        return switch (type) {
+            case IPV4, IPV6, BRIDGED, MPLS -> inside(type);
+            case ERSPAN -> {
+                // Type I has neither a sequence number nor a header.
+                skip(sequence ? 8 : 0);
+                yield inside(BRIDGED);
+            }
+            case ERSPAN_3 -> {
+                boolean more = (in.getInt(in.position() + 8) & 1) != 0;
+                skip(more ? 20 : 12);
+                yield inside(BRIDGED);
+            }
+            default -> tunnel("GRE of type 0x%04x".formatted(type));
+        };
+    }
+
+    /** VXLAN, RFC 7348. */
+    private WirePacket vxlan() {
+        enter("VXLAN");
+        skip(UDP_HEADER + 8);
+        return inside(BRIDGED);
+    }
+
+    /** Geneve, RFC 8926. */
+    private WirePacket geneve() {
+        enter("Geneve");
+        skip(UDP_HEADER);
+        int options = (in.get() & 0x3f) * 4;
+        skip(1);
+        int type = u16();
+        skip(4 + options);
+        return type == BRIDGED || type == IPV4 || type == IPV6
+                ? inside(type)
+                : tunnel("Geneve of type 0x%04x".formatted(type));
     }
 
     private WirePacket macControl() {
@@ -172,6 +293,7 @@ final class Decoder {
         trafficClass = in.get(ipStart + 1) & 0xff;
         int fragment = u16At(ipStart + 6);
         int protocol = in.get(ipStart + 9) & 0xff;
+        identification = u16At(ipStart + 4);
         source = address(ipStart + 12, 4);
         destination = address(ipStart + 16, 4);
         goTo(ipStart + header);
@@ -179,11 +301,7 @@ final class Decoder {
             return laterFragment(protocol);
         }
         fragmented = (fragment & MORE_FRAGMENTS) != 0;
-        return switch (protocol) {
-            case UDP -> udp();
-            case IGMP -> igmp();
-            default -> other("IP protocol " + protocol);
-        };
+        return protocol == IGMP ? igmp() : transport(protocol);
     }
 
     private OtherPacket laterFragment(int protocol) {
@@ -220,9 +338,18 @@ final class Decoder {
             }
             protocol = following;
         }
+        return protocol == ICMPV6 ? icmpv6() : transport(protocol);
+    }
+
+    private WirePacket transport(int protocol) {
         return switch (protocol) {
             case UDP -> udp();
-            case ICMPV6 -> icmpv6();
+            case GRE -> gre();
+            case IPV4_INSIDE, IPV6_INSIDE -> {
+                enter("IP");
+                yield inside(protocol == IPV4_INSIDE ? IPV4 : IPV6);
+            }
+            case ENCRYPTED -> tunnel("IPsec");
             default -> other("IP protocol " + protocol);
         };
     }
@@ -304,10 +431,13 @@ final class Decoder {
         what = "UDP";
         int udp = in.position();
         int sourcePort = u16At(udp);
-        if (u16At(udp + 2) != RocePacket.PORT) {
-            return other("UDP port " + u16At(udp + 2));
-        }
-        return roce(sourcePort, udp + UDP_HEADER, udp + u16At(udp + 4), udp);
+        int port = u16At(udp + 2);
+        return switch (port) {
+            case RocePacket.PORT -> roce(sourcePort, udp + UDP_HEADER, udp + u16At(udp + 4), udp);
+            case VXLAN_PORT -> vxlan();
+            case GENEVE_PORT -> geneve();
+            default -> other("UDP port " + port);
+        };
     }
 
     /**
@@ -365,6 +495,7 @@ final class Decoder {
                 Objects.requireNonNull(source),
                 Objects.requireNonNull(destination),
                 trafficClass,
+                identification,
                 sourcePort,
                 opcode,
                 flags & 0xf,

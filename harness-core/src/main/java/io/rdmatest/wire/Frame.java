@@ -10,9 +10,10 @@ import java.time.Instant;
  * @param length its length on the wire in bytes
  * @param bytes the captured bytes, from the header of its link type on; read-only, in network order
  * @param link the type of its first header
- * @param interfaceId the capture file's number of the interface; -1 if unknown
+ * @param interfaceId the same for packets of one interface of the capture, and for each direction of one where the file has
+ *     directions only; -1 if unknown
  */
-public record Frame(Instant time, int length, ByteBuffer bytes, LinkType link, int interfaceId) {
+public record Frame(Instant time, int length, ByteBuffer bytes, LinkType link, long interfaceId) {
 
     /** Makes the bytes a read-only slice that begins at position 0. */
     public Frame {

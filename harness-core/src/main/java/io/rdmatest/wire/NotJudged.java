@@ -8,6 +8,10 @@ public enum NotJudged {
     CUT_PACKET("packets were captured in part: their invariant checksums were not checked"),
     /** A packet that was captured without all of its headers. */
     CUT_HEADERS("packets were captured without all of their headers"),
+    /** A packet inside a tunnel that is not decoded. */
+    TUNNEL(
+            "packets inside a tunnel that is not decoded, such as IPsec: capture where it ends, or remove its headers with"
+                    + " editcap -C OFFSET:LENGTH"),
     /** An IP fragment: the packet is split over several of them. */
     FRAGMENT("IP fragments: their invariant checksums and the content of later fragments were not checked"),
     /** An invariant checksum that the sender does not compute, or that is captured before the adapter computes it. */
@@ -26,6 +30,8 @@ public enum NotJudged {
     NO_ETHERNET_ADDRESS("packets to groups, captured without their Ethernet addresses"),
     /** Requests in a capture that lacks the other direction, and so all answers. */
     ONE_SIDED("request packets whose answers' direction is not in the capture"),
+    /** Requests with a number before that of the first one of their connection in the capture. */
+    BEFORE_FIRST("request packets from before the first one of their connection in the capture: late, or sent again"),
     /** Answers whose request is not in the capture. */
     UNKNOWN_REQUEST("answers whose requests are not in the capture"),
     /** Packet sequence numbers that the capture lacks. */

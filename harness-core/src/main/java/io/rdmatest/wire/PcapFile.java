@@ -1,6 +1,7 @@
 package io.rdmatest.wire;
 
 import java.io.BufferedInputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -13,6 +14,8 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.ZipException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,10 +30,17 @@ public final class PcapFile implements AutoCloseable {
     private static final int MICROSECONDS = 0xa1b2c3d4;
     private static final int ETHERNET = 1;
     private static final int GZIP = 0x1f8b;
+    private static final int ZSTD = 0x28b5_2ffd;
+    private static final int LZ4 = 0x0422_4d18;
+    private static final int XZ = 0xfd37_7a58;
+    private static final int BZIP2 = 0x425a_68;
     private static final int SLL_OUTGOING = 4;
     private static final int SLL2_HEADER = 20;
     private static final int SLL2_INTERFACE = 4;
-    private static final int LINK_TYPE_MASK = 0x0fff_ffff;
+
+    /** The bits above are flags, and the length of the frame check sequence behind each packet. */
+    private static final int LINK_TYPE_MASK = 0x03ff_ffff;
+
     private static final int VERSION = 2 | 4 << 16;
     private static final int FILE_HEADER = 24;
     private static final int PACKET_HEADER = 16;
@@ -136,7 +146,8 @@ public final class PcapFile implements AutoCloseable {
 
     /**
      * Reads a capture packet by packet: pcap of either byte order with times in micro- or nanoseconds, and pcapng. An
-     * incomplete last packet is skipped: the writer was killed, or its disk was full.
+     * incomplete last packet is skipped: the writer was killed, or its disk was full. A file that gzip compressed is
+     * decompressed.
      *
      * @param file a file of this class, of tcpdump, dumpcap or wireshark
      * @param taker takes each packet, in order
@@ -144,25 +155,49 @@ public final class PcapFile implements AutoCloseable {
      * @throws IOException if it can't be read, is of another format, or has another link type throughout
      */
     public static Contents read(Path file, Consumer<Frame> taker) throws IOException {
-        try (InputStream in = new BufferedInputStream(Files.newInputStream(file), BUFFER)) {
-            byte[] start = in.readNBytes(4);
-            if (start.length < 4) {
-                throw new IOException(file + " is not a capture: it has " + start.length + " bytes");
+        try (BufferedInputStream in = new BufferedInputStream(Files.newInputStream(file), BUFFER)) {
+            in.mark(2);
+            byte[] start = in.readNBytes(2);
+            in.reset();
+            if (start.length < 2 || ByteBuffer.wrap(start).getShort() != (short) GZIP) {
+                return read(file, in, taker);
             }
-            int magic = ByteBuffer.wrap(start).getInt();
-            if (magic == PcapngReader.SECTION) {
-                return new PcapngReader(file, in, taker).read();
+            try (InputStream plain = new BufferedInputStream(new GZIPInputStream(in, BUFFER), BUFFER)) {
+                return read(file, plain, taker);
+            } catch (EOFException e) {
+                throw new IOException(
+                        file + " is a gzip file that ends early: its writer was killed, or its disk was full. Write what"
+                                + " is there to a file with zcat, and judge that.",
+                        e);
+            } catch (ZipException e) {
+                throw new IOException(file + " is a damaged gzip file: " + e.getMessage() + ". Copy it again.", e);
             }
-            for (ByteOrder order : new ByteOrder[] {ByteOrder.LITTLE_ENDIAN, ByteOrder.BIG_ENDIAN}) {
-                int read = ByteBuffer.wrap(start).order(order).getInt();
-                if (read == NANOSECONDS || read == MICROSECONDS) {
-                    return packets(file, in, order, read == NANOSECONDS ? 1 : THOUSAND, taker);
-                }
-            }
-            throw new IOException(file
-                    + " is not a pcap or pcapng file: it begins with 0x%08x%s"
-                            .formatted(magic, magic >>> 16 == GZIP ? ", like a gzip file; run gunzip first" : ""));
         }
+    }
+
+    private static Contents read(Path file, InputStream in, Consumer<Frame> taker) throws IOException {
+        byte[] start = in.readNBytes(4);
+        if (start.length < 4) {
+            throw new IOException(file + " is not a capture: it has " + start.length + " bytes");
+        }
+        int magic = ByteBuffer.wrap(start).getInt();
+        if (magic == PcapngReader.SECTION) {
+            return new PcapngReader(file, in, taker).read();
+        }
+        for (ByteOrder order : new ByteOrder[] {ByteOrder.LITTLE_ENDIAN, ByteOrder.BIG_ENDIAN}) {
+            int read = ByteBuffer.wrap(start).order(order).getInt();
+            if (read == NANOSECONDS || read == MICROSECONDS) {
+                return packets(file, in, order, read == NANOSECONDS ? 1 : THOUSAND, taker);
+            }
+        }
+        String program = magic == ZSTD
+                ? "zstd"
+                : magic == LZ4 ? "lz4" : magic == XZ ? "xz" : magic >>> 8 == BZIP2 ? "bzip2" : null;
+        throw new IOException(file
+                + " is not a pcap or pcapng file: it begins with 0x%08x%s"
+                        .formatted(
+                                magic,
+                                program == null ? "" : ", like a file of " + program + "; run " + program + " -d first"));
     }
 
     private static Contents packets(Path file, InputStream in, ByteOrder order, int unit, Consumer<Frame> taker)
@@ -212,12 +247,17 @@ public final class PcapFile implements AutoCloseable {
     /** Makes a packet. A cooked header supplies the interface, or at least the direction. */
     static Frame frame(Instant time, int length, byte[] captured, LinkType link, int interfaceId) {
         ByteBuffer bytes = ByteBuffer.wrap(captured);
-        int id = interfaceId;
+        long id = interfaceId;
         if (link == LinkType.LINUX_SLL2 && captured.length >= SLL2_HEADER) {
-            id = bytes.getInt(SLL2_INTERFACE);
+            id = within(interfaceId, bytes.getInt(SLL2_INTERFACE));
         } else if (link == LinkType.LINUX_SLL && captured.length >= 2) {
-            id = bytes.getShort(0) == SLL_OUTGOING ? 1 : 0;
+            id = within(interfaceId, bytes.getShort(0) == SLL_OUTGOING ? 1 : 0);
         }
         return new Frame(time, Math.max(length, captured.length), bytes, link, id);
+    }
+
+    /** Returns an identity of what a cooked header names. The file's own interfaces have numbers below 2^31. */
+    private static long within(int interfaceId, int named) {
+        return (Integer.toUnsignedLong(named) + 1) * (1L << Integer.SIZE - 1) + Math.max(interfaceId, 0);
     }
 }

@@ -8,7 +8,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
@@ -79,6 +81,9 @@ final class RequestFlow {
     /** Skipped positions: from the first to the one after the last. */
     private final TreeMap<Long, Long> missing = new TreeMap<>();
 
+    /** Positions before the first packet, which the capture did not begin with. */
+    private final Set<Long> early = new HashSet<>();
+
     private final Deque<Pending> pending = new ArrayDeque<>();
 
     /**
@@ -114,6 +119,7 @@ final class RequestFlow {
     private long requests;
     private long retransmissions;
     private long late;
+    private long beforeFirst;
     private long gaps;
     private long responses;
     private long stray;
@@ -215,6 +221,8 @@ final class RequestFlow {
             violate(packet, "is before the agreed starting PSN of " + base);
         } else if (remember(position, span(packet, true))) {
             late++;
+        } else if (position < 0 && early.add(position)) {
+            beforeFirst++;
         } else {
             retransmissions++;
             resent = position + span(packet, true);
@@ -430,6 +438,7 @@ final class RequestFlow {
             Consumer<String> observations,
             ObjLongConsumer<NotJudged> notJudged) {
         countStray(notJudged);
+        notJudged.accept(NotJudged.BEFORE_FIRST, beforeFirst);
         if (retransmissions > 0) {
             observations.accept(
                     "%s: %d of %d request packets were retransmitted".formatted(key, retransmissions, requests));

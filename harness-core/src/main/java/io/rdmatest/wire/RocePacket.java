@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param destination the destination IP address
  * @param trafficClass the type of service of IPv4, or the traffic class of IPv6 or of the GRH: DSCP in the upper six
  *     bits, ECN in the lower two
+ * @param identification the identification of the IPv4 header, which is the same in copies of a packet; -1 if it has none
  * @param sourcePort the source UDP port, by which ECMP distributes connections; 0 for RoCE v1
  * @param opcode the operation
  * @param headerVersion the version of the header, 0
@@ -38,6 +39,7 @@ public record RocePacket(
         InetAddress source,
         InetAddress destination,
         int trafficClass,
+        int identification,
         int sourcePort,
         Opcode opcode,
         int headerVersion,

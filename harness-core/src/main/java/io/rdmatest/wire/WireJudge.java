@@ -3,9 +3,12 @@ package io.rdmatest.wire;
 import io.rdmatest.wire.Opcode.Transport;
 import io.rdmatest.wire.RequestFlow.Key;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -46,7 +49,7 @@ public final class WireJudge {
     /** The most findings of a kind that are kept. */
     private static final int MOST_FINDINGS = 100;
 
-    /** Two captures of one packet on two interfaces are at most this far apart. */
+    /** Two captures of one packet on two interfaces, or of a packet and its copy, are at most this far apart. */
     private static final Duration DUPLICATE = Duration.ofMillis(10);
 
     private static final int MOST_RECENT = 4096;
@@ -67,7 +70,7 @@ public final class WireJudge {
             int length,
             ByteBuffer payload) {}
 
-    private record Sighting(int interfaceId, Instant time) {}
+    private record Sighting(long interfaceId, Instant time, int identification) {}
 
     private record Direction(InetAddress source, InetAddress destination) {}
 
@@ -152,6 +155,14 @@ public final class WireJudge {
 
     private final LinkedHashMap<Fingerprint, Sighting> recent = new LinkedHashMap<>();
 
+    /** The latest IP identification of each sender, and the senders whose packets have different ones. */
+    private final Map<InetAddress, Integer> identifications = new HashMap<>();
+
+    private final Set<InetAddress> identifying = new HashSet<>();
+
+    /** How many copies the network made of packets in a direction. */
+    private final Map<Direction, Long> doubled = new LinkedHashMap<>();
+
     /** Whether packets may be missing at any place of the capture. */
     private final boolean fromField;
 
@@ -192,7 +203,7 @@ public final class WireJudge {
      * Judges a file that has every packet of its exchanges, from begin to end and in both directions. A missing packet
      * is a violation.
      *
-     * @param capture a pcap or pcapng file
+     * @param capture a pcap or pcapng file, or a pipe with the content of one
      * @throws IOException if it can't be read
      */
     public static WireReport judgeWhole(Path capture) throws IOException {
@@ -203,10 +214,32 @@ public final class WireJudge {
      * Judges a file from the field, which may begin and end anywhere and lack packets. Missing packets are not
      * violations.
      *
-     * @param capture a pcap or pcapng file, of tcpdump, dumpcap or wireshark
+     * @param capture a pcap or pcapng file, of tcpdump, dumpcap or wireshark, or a pipe with the content of one
      * @throws IOException if it can't be read
      */
     public static WireReport judge(Path capture) throws IOException {
+        if (!Files.exists(capture) || Files.isRegularFile(capture) || Files.isDirectory(capture)) {
+            return judgeTwice(capture);
+        }
+        // A pipe can be read once only.
+        Path copy = Files.createTempFile("rdmatest-wire", ".pcap");
+        try {
+            try (InputStream pipe = Files.newInputStream(capture)) {
+                long ignored = Files.copy(pipe, copy, StandardCopyOption.REPLACE_EXISTING);
+            } catch (IOException e) {
+                throw new IOException(capture + " can't be copied to " + copy + ": " + e, e);
+            }
+            try {
+                return judgeTwice(copy);
+            } catch (IOException e) {
+                throw new IOException(String.valueOf(e.getMessage()).replace(copy.toString(), capture.toString()), e);
+            }
+        } finally {
+            Files.delete(copy);
+        }
+    }
+
+    private static WireReport judgeTwice(Path capture) throws IOException {
         WireJudge judge = new WireJudge(true);
         Object ignored = PcapFile.read(capture, frame -> judge.learn(WirePacket.of(frame)));
         return judge.read(capture);
@@ -252,16 +285,20 @@ public final class WireJudge {
         WirePacket packet = WirePacket.of(frame);
         if (packet instanceof RocePacket roce && isDuplicate(roce, frame.interfaceId())) {
             packets++;
-            count(NotJudged.DUPLICATE, 1);
         } else {
             accept(packet);
         }
     }
 
-    /** Returns whether the packet was already captured on another interface, as with a bond, a bridge or a VLAN. */
-    private boolean isDuplicate(RocePacket packet, int interfaceId) {
-        if (interfaceId < 0) {
-            return false;
+    /**
+     * Counts a packet that was already captured: on another interface, as with a bond, a bridge or a VLAN, or as a copy that the
+     * network made. Senders that number their IP packets give a retransmission another number.
+     */
+    private boolean isDuplicate(RocePacket packet, long interfaceId) {
+        Integer identification = packet.identification();
+        Integer latest = identifications.put(packet.source(), identification);
+        if (latest != null && !latest.equals(identification)) {
+            identifying.add(packet.source());
         }
         Fingerprint fingerprint = new Fingerprint(
                 packet.source(),
@@ -274,11 +311,22 @@ public final class WireJudge {
                 packet.payload());
         Sighting before = recent.get(fingerprint);
         if (before != null
+                && interfaceId >= 0
                 && before.interfaceId() != interfaceId
                 && Duration.between(before.time(), packet.time()).abs().compareTo(DUPLICATE) <= 0) {
+            count(NotJudged.DUPLICATE, 1);
             return true;
         }
-        recent.put(fingerprint, new Sighting(interfaceId, packet.time()));
+        if (before != null
+                && identification > 0
+                && before.identification() == identification
+                && identifying.contains(packet.source())
+                && Duration.between(before.time(), packet.time()).abs().compareTo(DUPLICATE) <= 0
+                && !Boolean.FALSE.equals(packet.checksum())) {
+            doubled.merge(new Direction(packet.source(), packet.destination()), 1L, Long::sum);
+            return true;
+        }
+        recent.put(fingerprint, new Sighting(interfaceId, packet.time(), identification));
         if (recent.size() > MOST_RECENT) {
             Object ignored = recent.pollFirstEntry();
         }
@@ -656,6 +704,12 @@ public final class WireJudge {
             count(NotJudged.UNKNOWN_REQUEST, count);
             observations.accept("%s: %d answers to unknown requests".formatted(key, count));
         });
+        doubled.forEach((direction, count) -> observations.accept(
+                "%s→%s: %d packets came twice with one IP identification: the network doubled them"
+                        .formatted(
+                                direction.source().getHostAddress(),
+                                direction.destination().getHostAddress(),
+                                count)));
         exchanges.forEach(this::finish);
         groups.forEach((address, group) -> {
             if (group.packets > 0 && group.members.isEmpty()) {

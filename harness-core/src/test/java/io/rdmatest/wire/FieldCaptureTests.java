@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -302,6 +303,132 @@ class FieldCaptureTests {
             WireReport report = judge(List.of(new Frame(Packets.TIME, ip.length, ByteBuffer.wrap(ip), link, -1)));
             requireClean(report);
         }
+    }
+
+    private static byte[] hex(String bytes) {
+        return HexFormat.of().parseHex(bytes.replace(" ", ""));
+    }
+
+    private static byte[] udp(int port, byte[] header, int inside) {
+        return ByteBuffer.allocate(8 + header.length)
+                .putShort((short) 0xc123)
+                .putShort((short) port)
+                .putShort((short) (8 + header.length + inside))
+                .putShort((short) 0)
+                .put(header)
+                .array();
+    }
+
+    private static Frame labeled(String labels, byte[] inside) {
+        return Packets.behind(Packets.bytes(Packets.behind(Packets.ethernetHeader(0x8847), hex(labels))), inside);
+    }
+
+    private static Frame tunneled(String kind, Roce packet) {
+        byte[] ip = packet.ip();
+        byte[] ethernet = Packets.bytes(packet.frame());
+        return switch (kind) {
+            case "ERSPAN type I" -> Packets.tunnel(47, hex("0000 88be"), ethernet);
+            case "ERSPAN type II" -> Packets.tunnel(47, hex("1000 88be 00000007 1001 0002 00000003"), ethernet);
+            case "ERSPAN type III" ->
+                Packets.tunnel(47, hex("1000 22eb 00000007 2001 0002 00000003 00000000"), ethernet);
+            case "ERSPAN type III of a platform" ->
+                Packets.tunnel(
+                        47, hex("1000 22eb 00000007 2001 0002 00000003 00000001 00000000 00000000"), ethernet);
+            case "GRE with a key and a checksum" -> Packets.tunnel(47, hex("a000 0800 12340000 00000005"), ip);
+            case "NVGRE" -> Packets.tunnel(47, hex("2000 6558 00001001"), ethernet);
+            case "IP" -> Packets.tunnel(4, new byte[0], ip);
+            case "VXLAN" -> Packets.tunnel(17, udp(4789, hex("08000000 00000a00"), ethernet.length), ethernet);
+            case "Geneve with an option" ->
+                Packets.tunnel(17, udp(6081, hex("0100 6558 00000a00 00000000"), ethernet.length), ethernet);
+            case "MPLS" -> labeled("00010040 00020140", ip);
+            case "MPLS with Ethernet" -> labeled("00020140 00000000", ethernet);
+            default -> throw new IllegalArgumentException(kind);
+        };
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "ERSPAN type I",
+                "ERSPAN type II",
+                "ERSPAN type III",
+                "ERSPAN type III of a platform",
+                "GRE with a key and a checksum",
+                "NVGRE",
+                "IP",
+                "VXLAN",
+                "Geneve with an option",
+                "MPLS",
+                "MPLS with Ethernet"
+            })
+    void aPacketInsideATunnelIsJudged(String kind) throws IOException {
+        WireReport report = judge(List.of(
+                tunneled(kind, send(1)), tunneled(kind, ack(1)), tunneled(kind, send(2)), tunneled(kind, ack(2))));
+
+        requireClean(report);
+        assertThat(report.judged()).isEqualTo(4);
+        assertThat(report.notJudged()).as(report.text()).isEmpty();
+        assertThat(report.flows().getFirst().source()).isEqualTo(Packets.A);
+        assertThat(report.flows().getFirst().acknowledged()).isEqualTo(2);
+
+        requireViolation(
+                judge(List.of(tunneled(kind, send(1)), tunneled(kind, send(2).damaged()))), "checksum is wrong");
+    }
+
+    @Test
+    void aTunnelThatIsNotDecodedIsCounted() throws IOException {
+        Frame encrypted = Packets.tunnel(50, new byte[8], new byte[60]);
+        Frame other = Packets.tunnel(47, hex("0000 880b"), new byte[60]);
+        Frame garbage = Packets.tunnel(17, udp(4789, new byte[1], 0), new byte[0]);
+        Frame deep = send(1).frame();
+        for (int i = 0; i < 500; i++) {
+            byte[] inside = Packets.bytes(deep);
+            deep = Packets.tunnel(4, new byte[0], Arrays.copyOfRange(inside, 14, inside.length));
+        }
+
+        WireReport report = judge(List.of(send(1).frame(), encrypted, other, garbage, deep));
+
+        requireClean(report);
+        assertThat(report.judged()).isEqualTo(1);
+        assertThat(report.notJudged()).as(report.text()).containsEntry(NotJudged.TUNNEL, 4L);
+        assertThat(report.text()).contains("editcap -C OFFSET:LENGTH");
+    }
+
+    /** Packets that take several paths overtake each other, also the one that happens to be captured first. */
+    @Test
+    void theFirstPacketOfTheFileIsNotTheFirstOfTheConnection() throws IOException {
+        WireReport report = judge(
+                fromA(0x07, 101).payload(1024),
+                fromA(0x06, 100).reth(0, 0, 3072).payload(1024),
+                fromA(0x08, 102).payload(1024),
+                ack(102));
+
+        requireClean(report);
+        assertThat(report.retransmissions()).as(report.text()).isZero();
+        assertThat(report.notJudged()).as(report.text()).containsExactly(Map.entry(NotJudged.BEFORE_FIRST, 1L));
+        assertThat(judge(send(101), send(100), send(100), ack(101)).retransmissions())
+                .as("the second time it is sent again")
+                .isEqualTo(1);
+    }
+
+    /** A sender that numbers its IP packets gives a retransmission another number. A copy has the same one. */
+    @Test
+    void packetsThatTheNetworkDoubles() throws IOException {
+        WireReport report = judge(
+                send(1).identification(10),
+                send(2).identification(11),
+                send(2).identification(11),
+                send(2).identification(12),
+                ack(2).identification(70),
+                ack(2).identification(70));
+
+        requireClean(report);
+        assertThat(report.retransmissions()).as(report.text()).isEqualTo(1);
+        assertThat(report.flows().getFirst().requests()).isEqualTo(3);
+        assertThat(report.observations())
+                .as(report.text())
+                .contains(
+                        "10.77.0.1→10.77.0.2: 1 packets came twice with one IP identification: the network doubled them");
     }
 
     @Test

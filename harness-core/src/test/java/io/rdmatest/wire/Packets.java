@@ -37,6 +37,7 @@ final class Packets {
         private int outerTag;
         private int trafficClass;
         private int sourcePort = 0xc001;
+        private int identification = 0x1234;
         private boolean unsealed;
         private byte[] headers = {};
         private byte[] payload = {};
@@ -89,6 +90,12 @@ final class Packets {
 
         Roce sourcePort(int value) {
             sourcePort = value;
+            return this;
+        }
+
+        /** The IPv4 header's identification. */
+        Roce identification(int value) {
+            identification = value;
             return this;
         }
 
@@ -162,6 +169,7 @@ final class Packets {
             byte[] ip = Packets.ip(from, to, 17, udp);
             if (ip[0] >> 4 == 4) {
                 ip[1] = (byte) trafficClass;
+                ByteBuffer.wrap(ip).putShort(4, (short) identification);
             } else {
                 ByteBuffer.wrap(ip).putInt(0, 0x6001_2345 | trafficClass << 20);
             }
@@ -314,6 +322,41 @@ final class Packets {
             }
         }
         return frame(frame.array());
+    }
+
+    /** A packet with other headers in front of it. */
+    static Frame behind(byte[] headers, byte[] packet) {
+        return frame(ByteBuffer.allocate(headers.length + packet.length)
+                .put(headers)
+                .put(packet)
+                .array());
+    }
+
+    /** The Ethernet header of a packet of some type. */
+    static byte[] ethernetHeader(int type) {
+        return ByteBuffer.allocate(14)
+                .putShort((short) (MAC_B >> 32))
+                .putInt((int) MAC_B)
+                .putShort((short) (MAC_A >> 32))
+                .putInt((int) MAC_A)
+                .putShort((short) type)
+                .array();
+    }
+
+    /** An IP packet between two switches, with the header of a tunnel and what is inside. */
+    static Frame tunnel(int protocol, byte[] header, byte[] inside) {
+        return ethernetIp(
+                MAC_B,
+                InetAddress.ofLiteral("192.0.2.250"),
+                InetAddress.ofLiteral("192.0.2.251"),
+                protocol,
+                bytes(behind(header, inside)));
+    }
+
+    static byte[] bytes(Frame frame) {
+        byte[] bytes = new byte[frame.bytes().remaining()];
+        frame.bytes().get(0, bytes);
+        return bytes;
     }
 
     /** A "cooked" capture of an IP packet: version 1, or version 2 with the interface. */

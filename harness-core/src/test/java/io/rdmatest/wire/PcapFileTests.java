@@ -13,6 +13,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.zip.GZIPOutputStream;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -80,7 +82,12 @@ class PcapFileTests {
     }
 
     @ParameterizedTest
-    @CsvSource({"0x1f8b0800, run gunzip first", "0x25504446, it begins with 0x25504446"})
+    @CsvSource({
+        "0x28b52ffd, like a file of zstd; run zstd -d first",
+        "0x04224d18, like a file of lz4; run lz4 -d first",
+        "0x425a6839, like a file of bzip2; run bzip2 -d first",
+        "0x25504446, it begins with 0x25504446"
+    })
     void anotherFormatIsNamed(String magic, String said) throws IOException {
         Path file = folder.resolve("c");
         Files.write(file, ByteBuffer.allocate(100).putInt(Integer.decode(magic)).array());
@@ -93,6 +100,77 @@ class PcapFileTests {
         assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("it has 3 bytes");
         Files.write(file, ByteBuffer.allocate(10).putInt(0xa1b2c3d4).array());
         assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("ends inside its header");
+    }
+
+    private static byte[] gzip(byte[] bytes) throws IOException {
+        ByteArrayOutputStream packed = new ByteArrayOutputStream();
+        try (GZIPOutputStream out = new GZIPOutputStream(packed)) {
+            out.write(bytes);
+        }
+        return packed.toByteArray();
+    }
+
+    @Test
+    void aCompressedFileIsRead() throws IOException {
+        Path file = folder.resolve("night.pcap.gz");
+        byte[] whole = gzip(Packets.pcap(
+                1, Packets.roce(0x04).frame(), Packets.roce(0x04).frame()));
+        Files.write(file, whole);
+
+        List<Frame> read = new ArrayList<>();
+        assertThat(PcapFile.read(file, read::add).packets()).isEqualTo(2);
+        assertThat(read).hasSize(2);
+
+        Files.write(file, Arrays.copyOf(whole, whole.length - 12));
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {}))
+                .isInstanceOf(IOException.class)
+                .hasMessageStartingWith(file + " is a gzip file that ends early");
+        whole[whole.length - 6] ^= 1;
+        Files.write(file, whole);
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {}))
+                .isInstanceOf(IOException.class)
+                .hasMessageStartingWith(file + " is a damaged gzip file");
+    }
+
+    /** pcap-savefile(5): bits above the link type say that each packet ends with a frame check sequence. */
+    @Test
+    void flagsAreNoPartOfTheLinkType() throws IOException {
+        Path file = folder.resolve("fcs.pcap");
+        Files.write(file, Packets.pcap(0x4400_0001, Packets.roce(0x04).frame()));
+
+        List<Frame> read = new ArrayList<>();
+        assertThat(PcapFile.read(file, read::add).packets()).isEqualTo(1);
+        assertThat(read).extracting(Frame::link).containsExactly(LinkType.ETHERNET);
+    }
+
+    /** mergecap writes the packets of "any" and of one of its interfaces as interfaces 0 and 1 of one file. */
+    @Test
+    void aCookedDirectionIsNoInterfaceOfTheFile() throws IOException {
+        ByteOrder order = ByteOrder.LITTLE_ENDIAN;
+        Path file = folder.resolve("any-and-eth0.pcapng");
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        all.writeBytes(joined(section(order), microseconds(order, 113), microseconds(order, 1)));
+        for (Packets.Roce each : List.of(
+                Packets.roce(0x04).psn(7).payload(100),
+                Packets.roce(0x11)
+                        .between(Packets.B, Packets.A)
+                        .qp(0x11)
+                        .psn(7)
+                        .aeth(0, 1))) {
+            byte[] cooked = new byte[16];
+            ByteBuffer.wrap(cooked).putShort(0, (short) 4).putShort(14, (short) 0x0800);
+            byte[] any = joined(cooked, each.ip());
+            byte[] ethernet = Packets.bytes(each.frame());
+            all.writeBytes(packet(order, 0, 1, any.length, any));
+            all.writeBytes(packet(order, 1, 1, ethernet.length, ethernet));
+        }
+        Files.write(file, all.toByteArray());
+
+        WireReport report = WireJudge.judge(file);
+
+        assertThat(report.retransmissions()).as(report.text()).isZero();
+        assertThat(report.judged()).isEqualTo(2);
+        assertThat(report.notJudged()).as(report.text()).containsExactly(Map.entry(NotJudged.DUPLICATE, 2L));
     }
 
     @Test
@@ -251,7 +329,7 @@ class PcapFileTests {
                                 5,
                                 ByteBuffer.wrap(bytes),
                                 LinkType.LINUX_SLL,
-                                0),
+                                1 + (1L << 31)),
                         new Frame(Instant.ofEpochSecond(0, 1000), 5, ByteBuffer.wrap(bytes), LinkType.LINUX_SLL2, 3));
     }
 

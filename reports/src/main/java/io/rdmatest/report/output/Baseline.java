@@ -110,7 +110,7 @@ public final class Baseline {
                     Files.writeString(output.resolve(ReportGenerator.COMPARISON_PAGE), ComparisonPage.toHtml(made));
             compared = made;
             cells = comparedCells;
-            return comparedCells == null ? made.summary() : made.summary() + ". " + comparedCells.summary();
+            return made.summary(comparedCells);
         } catch (IOException | RuntimeException e) {
             trouble = "not compared with earlier runs: " + (e.getMessage() == null ? e : e.getMessage());
             return trouble;
@@ -139,7 +139,7 @@ public final class Baseline {
 
     /** Returns the message for the case that every earlier run was left out. */
     private String nothing() {
-        return "Nothing was compared: no run in " + files + " can be read. Restore the summaries, or name others.";
+        return "Nothing was compared: no run in " + files + " can be used. Restore the summaries, or name others.";
     }
 
     private QualificationComparison compare(Qualification now) {

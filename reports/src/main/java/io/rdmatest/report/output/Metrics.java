@@ -8,6 +8,7 @@ import io.prometheus.metrics.model.snapshots.InfoSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.report.page.PortFigures;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.Outcome;
@@ -15,6 +16,7 @@ import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.report.run.Tool;
 import io.rdmatest.report.run.Verdict;
+import io.rdmatest.scenarios.Stage;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -24,6 +26,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -32,16 +35,32 @@ import java.util.function.ToDoubleFunction;
  */
 final class Metrics {
 
-    private final String fabric;
+    /** Settings that choose a part of the fabric, and their labels. */
+    private static final Map<String, String> PARTS = Map.of(
+            FabricConfiguration.RAIL, "run_rail",
+            FabricConfiguration.DEVICE, "run_device",
+            Stage.SERVER, "run_server",
+            Stage.CLIENT, "run_client");
+
+    /** Tells this run from others on every series: node_exporter keeps the first of two that have the same labels. */
+    private final Labels run;
+
     private final List<MetricSnapshot> metrics = new ArrayList<>();
 
-    private Metrics(String fabric) {
-        this.fabric = fabric;
+    private Metrics(RunAbout about) {
+        RunAbout.FabricName name = about.fabric();
+        Map<String, String> labels = new TreeMap<>(Map.of("fabric", name == null ? "" : name.name()));
+        PARTS.forEach((setting, label) -> {
+            String part = about.settings().get(setting);
+            if (part != null) {
+                labels.put(label, part);
+            }
+        });
+        run = Labels.of(List.copyOf(labels.keySet()), List.copyOf(labels.values()));
     }
 
     static String of(Run run, RunPairs pairs, NodeStates nodes) throws IOException {
-        RunAbout.FabricName name = run.about().fabric();
-        Metrics made = new Metrics(name == null ? "" : name.name());
+        Metrics made = new Metrics(run.about());
         made.add(run);
         made.add(nodes);
         made.add(pairs.ports());
@@ -56,7 +75,7 @@ final class Metrics {
                 .name("rdmatest_build")
                 .help("The version of rdmatest that made the last run.")
                 .dataPoint(InfoSnapshot.InfoDataPointSnapshot.builder()
-                        .labels(Labels.of("version", Tool.THIS.version()))
+                        .labels(labels("version", Tool.THIS.version()))
                         .build())
                 .build());
         Map<Labels, Double> outcomes = new LinkedHashMap<>();
@@ -162,9 +181,14 @@ final class Metrics {
     }
 
     private Labels labels(String... more) {
-        return Labels.of("fabric", fabric).merge(Labels.of(more));
+        return run.merge(Labels.of(more));
     }
 
+    /**
+     * Adds a metric.
+     *
+     * @param help never changes for a name: node_exporter drops the series of a file whose text differs from another file's
+     */
     private void gauge(String name, String help, Map<Labels, Double> values) {
         if (values.isEmpty()) {
             return;

@@ -31,6 +31,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import javax.xml.XMLConstants;
 import javax.xml.parsers.DocumentBuilderFactory;
 import javax.xml.transform.stream.StreamSource;
@@ -576,6 +577,38 @@ class ResultFilesTests {
         assertThat(json.path("nodes")).isEmpty();
         assertThat(junit().getAttribute("tests")).isEqualTo("0");
         assertThat(metrics()).contains("rdmatest_outcome{fabric=\"\",outcome=\"inconclusive\"} 1.0");
+    }
+
+    /** node_exporter drops the later of two series that have the same labels, and no metric of its own says so. */
+    @Test
+    void runsOfDifferentPartsOfAFabricHaveNoSeriesInCommon() throws Exception {
+        scenario("Ping: one", Verdict.FAILED, "byte 3 differs", Cause.WRONG_DATA, "a", "b");
+        List<Set<String>> runs = new ArrayList<>();
+        for (Map<String, String> part : List.of(
+                Map.<String, String>of(),
+                Map.of("rdma.rail", "rail0"),
+                Map.of("rdma.rail", "rail1"),
+                Map.of("rdma.device", "mlx5_1"),
+                Map.of("rdma.scenario.server", "a", "rdma.scenario.client", "b"))) {
+            cells.clear();
+            pairs("rail1", List.of("a", "b", "c"));
+            RunAbout about = about(List.of("rail0", "rail1"), "a", "b", "c");
+            JsonNode ignored =
+                    write(new RunAbout(about.runId(), about.fabric(), about.nodes(), part, about.exitStatus()));
+            runs.add(metrics()
+                    .lines()
+                    .filter(line -> !line.startsWith("#"))
+                    .map(line -> line.substring(0, line.lastIndexOf(' ')))
+                    .collect(Collectors.toSet()));
+        }
+
+        assertThat(runs.getFirst()).contains("rdmatest_exit_status{fabric=\"lab\"}");
+        assertThat(runs.get(2)).contains("rdmatest_exit_status{fabric=\"lab\",run_rail=\"rail1\"}");
+        for (int i = 0; i < runs.size(); i++) {
+            for (int k = 0; k < i; k++) {
+                assertThat(runs.get(i)).doesNotContainAnyElementsOf(runs.get(k));
+            }
+        }
     }
 
     @Test

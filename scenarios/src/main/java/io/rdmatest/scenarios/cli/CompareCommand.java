@@ -85,14 +85,12 @@ final class CompareCommand extends JsonCommand {
         lines.addAll(comparison.lines());
         Map<String, Object> members = new LinkedHashMap<>(comparison.json());
         CellComparison cells = cells(runs);
-        String summary = comparison.summary();
         if (cells != null) {
             lines.addAll(cells.lines());
             members.put("cells", cells.json());
-            summary += ". " + cells.summary();
         }
         members.put("notes", List.copyOf(notes));
-        return new Outcome(status(comparison, cells), summary, lines, members);
+        return new Outcome(status(comparison, cells), comparison.summary(cells), lines, members);
     }
 
     /** Holds the pairs of the last run against those of the earlier ones; null if it has none. */

@@ -20,7 +20,7 @@ import picocli.CommandLine.Parameters;
         sortOptions = false,
         description = {
             "Judges the RoCE packets of captures against the rules of the protocol, and counts marks of congestion. Reads pcap and"
-                    + " pcapng of Ethernet, IP and \"any\" interfaces.",
+                    + " pcapng of Ethernet, IP and \"any\" interfaces, also if gzip compressed them, from files and pipes.",
             "A capture may begin and end anywhere, have one direction only, and lack packets: only what is in it can be a"
                     + " violation, and what can't be judged is counted by its reason. Ends with 1 if packets break the rules, 2 if"
                     + " a file can't be read, and 16 if a file has nothing that can be judged."
@@ -59,11 +59,13 @@ final class WireCommand extends JsonCommand {
         }
     }
 
+    private static final Path STANDARD_INPUT = Path.of("/dev/stdin");
+
     /** The exit status is the first of these that any file has. */
     private static final List<ExitStatus> WORST_FIRST =
             List.of(ExitStatus.FABRIC_FAILED, ExitStatus.USAGE, ExitStatus.NOTHING_JUDGED, ExitStatus.VERIFIED);
 
-    @Parameters(arity = "1..*", paramLabel = "<file>", description = "The captures. Each is judged by itself.")
+    @Parameters(arity = "1..*", paramLabel = "<file>", description = "The captures. Each is judged by itself. - is standard input.")
     private List<Path> files = List.of();
 
     @Option(
@@ -83,7 +85,9 @@ final class WireCommand extends JsonCommand {
 
     @Override
     Outcome execute() {
-        List<Judged> all = files.stream().map(file -> Judged.of(file, whole)).toList();
+        List<Judged> all = files.stream()
+                .map(file -> Judged.of(file.toString().equals("-") ? STANDARD_INPUT : file, whole))
+                .toList();
         ExitStatus status = WORST_FIRST.stream()
                 .filter(each -> all.stream().anyMatch(judged -> judged.status() == each))
                 .findFirst()

@@ -26,7 +26,7 @@ public record PerftestOutput(
                     + " 99.9% percentile[usec]";
 
     private static final Pattern LATENCY_ROW =
-            Pattern.compile("(\\d+) (\\d+) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s)".formatted(NUMBER));
+            Pattern.compile("(\\d+) (\\d+) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s|-?nan) (%1$s) (%1$s)".formatted(NUMBER));
 
     /** The columns of ib_*_bw; MB are 2^20 bytes as well, which newer versions say. */
     private static final String BANDWIDTH_HEADING =
@@ -57,7 +57,17 @@ public record PerftestOutput(
             int inlineBytes,
             int outstandingReads) {}
 
-    /** The row of a latency test, in microseconds; half a round trip, for reads a whole one. */
+    /**
+     * The row of a latency test, in microseconds; half a round trip, for reads a whole one.
+     *
+     * @param min the shortest
+     * @param max the longest
+     * @param typical the median
+     * @param average the mean
+     * @param deviation the standard deviation; NaN where perftest prints "-nan", as it does if the longest is far from the others
+     * @param p99 the 99th percentile
+     * @param p999 the 99.9th percentile
+     */
     public record Latency(
             double min, double max, double typical, double average, double deviation, double p99, double p999) {}
 
@@ -98,7 +108,8 @@ public record PerftestOutput(
     }
 
     private static double number(Matcher row, int group) {
-        return Double.parseDouble(row.group(group));
+        String number = row.group(group);
+        return number.endsWith("nan") ? Double.NaN : Double.parseDouble(number);
     }
 
     private static String words(String line) {

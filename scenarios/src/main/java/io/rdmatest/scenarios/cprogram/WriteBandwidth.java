@@ -11,6 +11,8 @@ import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -233,6 +235,9 @@ public final class WriteBandwidth {
         return new Result(row.averageMiB() * MIB, row.millionMessages() * 1e6, null, null);
     }
 
+    /** How getopt_long(3) of glibc and of musl refuse an option. */
+    private static final Pattern UNKNOWN_OPTION = Pattern.compile("unrecognized option:? '?(-*[\\w-]+)");
+
     /** Returns the reason that a failed program gives. */
     private static String said(CProgram program, Side side) throws IOException {
         List<String> told = program.output()
@@ -240,6 +245,12 @@ public final class WriteBandwidth {
                 .map(String::strip)
                 .filter(line -> !line.isEmpty() && !line.startsWith("---") && !line.startsWith("***"))
                 .toList();
+        // The whole usage follows, whose last lines say nothing.
+        Matcher unknown = UNKNOWN_OPTION.matcher(program.output());
+        if (unknown.find()) {
+            return "%s on %s has no option %s, which perftest 25.01 has: install a newer perftest there"
+                    .formatted(PROGRAM, side.name(), unknown.group(1));
+        }
         String last = told.subList(Math.max(0, told.size() - MOST_LINES), told.size()).stream()
                 .collect(Collectors.joining("; "));
         return "%s on %s ended with %d%s"

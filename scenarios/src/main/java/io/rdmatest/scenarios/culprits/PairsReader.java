@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.json.JsonReadFeature;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -58,6 +59,8 @@ public final class PairsReader {
 
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.USE_FAST_DOUBLE_PARSER)
+            // So that the message on one is ours.
+            .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
             .build();
 
     private final List<String> notes = new ArrayList<>();
@@ -302,7 +305,11 @@ public final class PairsReader {
                 }
             } catch (JsonProcessingException | IllegalArgumentException e) {
                 int from = skipEmpty(lineBegin);
-                boolean cut = last && lineEnd(from) == length && bytes[length - 1] != '\n';
+                // What is JSON was not cut.
+                boolean cut = last
+                        && lineEnd(from) == length
+                        && bytes[length - 1] != '\n'
+                        && e instanceof JsonProcessingException;
                 String reason = e instanceof JsonProcessingException json
                         ? json.getOriginalMessage()
                         : String.valueOf(e.getMessage());
@@ -354,7 +361,10 @@ public final class PairsReader {
         /** Parses the object whose first token is the current one. */
         PairLine cell() throws IOException {
             if (parser.currentToken() != JsonToken.START_OBJECT) {
-                throw new IllegalArgumentException("it is not a JSON object");
+                throw new IllegalArgumentException(
+                        parser.currentToken() == JsonToken.START_ARRAY
+                                ? "it is a JSON array: write each object on a line of its own, as jq -c '.[]' does"
+                                : "it is not a JSON object");
             }
             String rail = null;
             String from = null;
@@ -483,7 +493,11 @@ public final class PairsReader {
             if (token != JsonToken.VALUE_NUMBER_FLOAT && token != JsonToken.VALUE_NUMBER_INT) {
                 throw new IllegalArgumentException("\"" + name + "\" is not a number");
             }
-            return parser.getDoubleValue();
+            double value = parser.getDoubleValue();
+            if (Double.isNaN(value)) {
+                throw new IllegalArgumentException("\"" + name + "\" is NaN: it must be a number, or null");
+            }
+            return value;
         }
 
         private long whole(String name) throws IOException {

@@ -88,8 +88,8 @@ public final class Archive {
 
     /**
      * Returns the summaries in a folder, the earliest first: its files whose names end with {@code .json}, and the summaries of the
-     * runs that it keeps as an archive, in the order of their names. The latest run that is {@linkplain #ACCEPTED accepted} is the
-     * first one.
+     * runs that it keeps as an archive, in the order of their names. The latest run that is {@linkplain #ACCEPTED accepted} and
+     * not in the future is the first one.
      *
      * @throws IOException if the folder can't be read
      */
@@ -102,7 +102,8 @@ public final class Archive {
                     .toList();
             int first = 0;
             for (int i = 0; i < sorted.size(); i++) {
-                if (Files.exists(sorted.get(i).resolve(ACCEPTED))) {
+                Path entry = sorted.get(i);
+                if (Files.exists(entry.resolve(ACCEPTED)) && !Qualification.isFromFuture(entry.resolve(SUMMARY))) {
                     first = i;
                 }
             }

@@ -10,6 +10,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -22,6 +25,7 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The content of a {@code qualification.json}, the summary of a run.
@@ -58,6 +62,9 @@ public record Qualification(
     /** The version of the form that this build writes, and the newest that it reads. */
     public static final int SCHEMA_VERSION = 3;
 
+    /** Clocks of two hosts differ by less. */
+    private static final Duration CLOCKS = Duration.ofHours(1);
+
     private static final Pattern PERCENTILE = Pattern.compile("(?:.* )?(min|max|p(\\d{1,2}(?:\\.\\d{1,9})?))");
 
     private static final Set<String> TIMES = Set.of("ns", "us", "ms", "s");
@@ -81,9 +88,12 @@ public record Qualification(
      * @throws IOException if it can't be read or is none; the message says so
      */
     public static Qualification read(Path file) throws IOException {
-        JsonNode json;
+        return of(file, json(file));
+    }
+
+    private static JsonNode json(Path file) throws IOException {
         try {
-            json = new ObjectMapper().readTree(Files.readAllBytes(file));
+            return new ObjectMapper().readTree(Files.readAllBytes(file));
         } catch (JsonProcessingException e) {
             throw new IOException(file + " is no qualification.json: " + e.getOriginalMessage(), e);
         } catch (NoSuchFileException e) {
@@ -91,7 +101,30 @@ public record Qualification(
         } catch (IOException e) {
             throw new IOException(file + " can't be read: " + e, e);
         }
-        return of(file, json);
+    }
+
+    /**
+     * Returns the start of a run that begins after now, as where the clock of its host was wrong. Every later run would count as
+     * earlier than it.
+     *
+     * @return when it began; null if that is not in the future or is unknown
+     */
+    private static @Nullable Instant future(JsonNode json) {
+        try {
+            Instant start = Instant.parse(json.path("start").asText());
+            return start.isAfter(Instant.now().plus(CLOCKS)) ? start : null;
+        } catch (DateTimeParseException e) {
+            return null;
+        }
+    }
+
+    /** Returns whether a summary is of a run that begins after now; false if it can't be read. */
+    static boolean isFromFuture(Path file) {
+        try {
+            return future(json(file)) != null;
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /**
@@ -99,7 +132,8 @@ public record Qualification(
      *
      * @param files each of them one, or a folder: of that, all that {@link Archive} says; none if it has none yet
      * @param most how many at most, 1 or more; older ones are not read
-     * @param note takes a sentence for each summary in a folder that can't be read, and is left out
+     * @param note takes a sentence for each summary that is left out: one in a folder that can't be read, and one of a run in
+     *     the future
      * @return the summaries, the latest last
      * @throws IOException if one that is named can't be read or is none; the message names it
      */
@@ -114,7 +148,14 @@ public record Qualification(
                 break;
             }
             try {
-                runs.add(read(file));
+                JsonNode json = json(file);
+                Instant future = future(json);
+                if (future == null) {
+                    runs.add(of(file, json));
+                } else {
+                    note.accept("Left out: " + file + " is of a run in the future, " + future
+                            + ". Set the clock of its host, or of this one.");
+                }
             } catch (IOException e) {
                 if (files.contains(file)) {
                     throw e;

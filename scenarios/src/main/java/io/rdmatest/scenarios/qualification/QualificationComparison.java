@@ -540,7 +540,22 @@ public final class QualificationComparison {
         return List.copyOf(facts);
     }
 
-    /** Returns all of it in one sentence. */
+    /**
+     * Returns all of it in one sentence, with the cells.
+     *
+     * @param cells those of the same runs; null if they have none
+     */
+    public String summary(@Nullable CellComparison cells) {
+        if (cells == null) {
+            return summary();
+        }
+        // Begins with the part that is worse: the first words say what the run ends with.
+        return count(Change.WORSE) == 0 && !cells.worse().isEmpty()
+                ? cells.summary() + " Scenarios: " + summary()
+                : summary() + ". " + cells.summary();
+    }
+
+    /** Returns verdicts and measurements in one sentence. */
     public String summary() {
         if (!isAnythingCompared()) {
             return "nothing was compared: the runs have no scenario in common that was not skipped";

@@ -87,6 +87,37 @@ class WireCommandTests {
                         "1 × RC RDMA_READ_REQUEST");
     }
 
+    /** As a shell's {@code <(…)} gives it. */
+    private Process pipe(Path pipe, Path content) throws IOException, InterruptedException {
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
+        return new ProcessBuilder("cp", content.toString(), pipe.toString()).start();
+    }
+
+    @Test
+    void aPipeIsJudged() throws Exception {
+        Path pipe = folder.resolve("pipe");
+        Process writer = pipe(pipe, clean());
+        try {
+            assertThat(wire(pipe)).as(err.toString()).isZero();
+            assertThat(out.toString()).contains(pipe + ": verified", "1 packets judged");
+        } finally {
+            writer.destroy();
+        }
+    }
+
+    @Test
+    void aPipeThatIsNoCaptureIsNamed() throws Exception {
+        Path pipe = folder.resolve("pipe");
+        Process writer = pipe(pipe, unreadable());
+        try {
+            assertThat(wire(pipe)).isEqualTo(2);
+            assertThat(err.toString()).contains(pipe + " is not a pcap or pcapng file: it begins with 0x74686573");
+        } finally {
+            writer.destroy();
+        }
+    }
+
     @Test
     void aViolatedCapture() throws IOException {
         assertThat(wire(violated())).isEqualTo(1);

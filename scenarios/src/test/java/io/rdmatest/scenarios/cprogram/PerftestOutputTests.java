@@ -97,6 +97,15 @@ class PerftestOutputTests {
         assertRefused(PerftestOutput::bandwidth, changed(recorded("ib_send_bw_defaults"), from, to), quoted);
     }
 
+    /** perftest 25.01 printed it where one of 1,000 took half a second. */
+    @Test
+    void aDeviationThatIsNoNumberCostsNothingElse() throws IOException {
+        PerftestOutput output = PerftestOutput.latency(changed(recorded("ib_send_lat"), "502.29", "-nan"));
+        assertThat(output.latency())
+                .isEqualTo(new PerftestOutput.Latency(10.80, 7379.73, 11.15, 82.75, Double.NaN, 3261.84, 7379.73));
+        assertRefused(PerftestOutput::latency, changed(recorded("ib_send_lat"), "82.75", "-nan"), "-nan");
+    }
+
     @Test
     void aTableWithoutItsRowIsQuoted() throws IOException {
         List<String> lines = recorded("ib_send_lat");

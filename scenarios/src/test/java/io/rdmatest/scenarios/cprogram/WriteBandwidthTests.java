@@ -116,6 +116,17 @@ class WriteBandwidthTests {
         assertThat(measure(LONG).reason()).isEqualTo("ib_write_bw on b ended with 2: Failed to modify QP");
     }
 
+    /** As perftest 4.5 of Debian 12 does between IPv6 addresses. */
+    @Test
+    void anOptionThatAnOlderVersionLacksIsNamed() throws Exception {
+        install("b", "echo \"ib_write_bw: unrecognized option '--ipv6-addr'\" >&2; echo 'Usage:'; echo '  many lines'; exit 1");
+        install("a", "exit 1");
+
+        assertThat(measure(LONG).reason())
+                .isEqualTo("ib_write_bw on b has no option --ipv6-addr, which perftest 25.01 has: install a newer"
+                        + " perftest there");
+    }
+
     @Test
     void aClientThatIsTooEarlyTriesAgain() throws Exception {
         install("b", WAITS);

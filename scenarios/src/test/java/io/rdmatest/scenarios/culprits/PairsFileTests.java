@@ -169,6 +169,7 @@ class PairsFileTests {
                     "n002"      | null       | it has no "to"
                     96.1e9      | "96.1e9"   | "bandwidth" is not a number
                     96.1e9      | -1         | "bandwidth" is -1.0: it must be 0 or more, or null
+                    96.1e9      | NaN        | "bandwidth" is NaN: it must be a number, or null
                     96.1e9      | 1e999      | "bandwidth" is Infinity: it must be 0 or more, or null
                     100e9       | 0          | "lineRate" is 0: it must be more, or null
                     1000        | 10.5       | "samples" is not a whole number
@@ -185,6 +186,15 @@ class PairsFileTests {
         assertThatIOException()
                 .isThrownBy(() -> new PairsReader().read(file))
                 .withMessage(file + ":2 is no cell of a pairs.jsonl: " + message);
+    }
+
+    @Test
+    void anArrayWasNotCutShort() throws IOException {
+        Path file = file("[" + OF_THE_DESCRIPTION.strip() + ", " + OF_THE_DESCRIPTION.strip() + "]");
+        assertThatIOException()
+                .isThrownBy(() -> new PairsReader().read(file))
+                .withMessage(file + ":1 is no cell of a pairs.jsonl: it is a JSON array: write each object on a line of its"
+                        + " own, as jq -c '.[]' does");
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIOException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -94,6 +95,30 @@ class ArchiveTests {
         assertThat(notes).singleElement().asString().startsWith("Left out: " + broken + " is no qualification.json: ");
         assertThat(first).exists();
         assertThat(third).exists();
+    }
+
+    /** The clock of a host was wrong: every later run would be earlier than that one. */
+    @Test
+    void aRunInTheFutureIsLeftOutAndNoted() throws IOException {
+        Path first = keep(1, true);
+        Path second = keep(2, false);
+        Path future = keep(3, true).resolve(Archive.SUMMARY);
+        for (Path run : List.of(first, second)) {
+            start(run.resolve(Archive.SUMMARY), Instant.now().toString());
+        }
+        String later = "2999-01-01T04:00:00Z";
+        start(future, later);
+
+        assertThat(read(9)).containsExactly("night 1", "night 2");
+        assertThat(notes)
+                .containsExactly("Left out: " + future + " is of a run in the future, " + later
+                        + ". Set the clock of its host, or of this one.");
+        assertThat(read(9, future)).as("one that is named").containsExactly("night 1", "night 2");
+    }
+
+    private static void start(Path summary, String start) throws IOException {
+        Path ignored = Files.writeString(
+                summary, Files.readString(summary).replaceFirst("\\{", "{\"start\": \"" + start + "\", "));
     }
 
     @Test
