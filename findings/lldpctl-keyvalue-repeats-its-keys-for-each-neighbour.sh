@@ -11,7 +11,7 @@
 # Ends with 0 if it is still so, with 1 if it has changed, with 2 if it can't tell.
 set -uo pipefail
 packages=(lldpd=1.0.16-1+deb12u1 libsnmp40=5.9.3+dfsg-2+deb12u1 libwrap0=7.6.q-32 libevent-2.1-7=2.1.12-stable-8+deb12u1
-    libxml2=2.9.14+dfsg-1.3~deb12u6 libbsd0=0.11.7-2 libcap2=1:2.66-4+deb12u3+b1 libreadline8=8.2-1.3)
+    libxml2=2.9.14+dfsg-1.3~deb12u6 libbsd0=0.11.7-2 libcap2=1:2.66-4+deb12u3+b1 libreadline8=8.2-1.3 libicu72=72.1-3+deb12u1 libmd0=1.0.4-2)
 cant_tell() { echo "can't tell: $*" >&2; exit 2; }
 
 if [ "${1-}" != within ]; then

@@ -8,7 +8,7 @@
 # Needs Debian 12 on amd64, root, apt-get and veth. scontrol runs in a network namespace of its own, where nothing listens, so nothing
 # is left behind. Ends with 0 if it is still so, with 1 if it has changed, with 2 if it can't tell.
 set -uo pipefail
-packages=(slurm-client=22.05.8-4+deb12u3 slurm-wlm-basic-plugins=22.05.8-4+deb12u3 libmunge2=0.5.15-2+deb12u1)
+packages=(slurm-client=22.05.8-4+deb12u3 slurm-wlm-basic-plugins=22.05.8-4+deb12u3)
 
 [ "$(id -u)" = 0 ] || { echo "can't tell: this needs root" >&2; exit 2; }
 folder=$(mktemp -d) || exit 2
@@ -21,6 +21,7 @@ export LD_LIBRARY_PATH=$plugins:${plugins%/*} SLURM_CONF=$folder/slurm.conf
 cat > slurm.conf <<EOF
 ClusterName=lab
 SlurmctldHost=controller(192.0.2.1)
+AuthType=auth/none
 SlurmUser=root
 PluginDir=$plugins
 NodeName=n1

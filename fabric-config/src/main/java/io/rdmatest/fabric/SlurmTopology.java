@@ -34,7 +34,10 @@ final class SlurmTopology extends CheckedYaml {
     private static final Pattern CONF =
             Pattern.compile("(?i)\\s*(?:(?:Switch|Block|Ring)Name\\s*=|Torus\\w*\\s*=|Include\\s).*");
     private static final Pattern INCLUDE = Pattern.compile("(?i)\\s*Include\\s+(\\S+)\\s*");
-    private static final Pattern KEY = Pattern.compile("(\\w+)\\s*=\\s*(?:\"([^\"]*)\"|(\\S+))");
+    /** scontrol prints a list that was in quotes without them, so a space may follow a comma. */
+    private static final Pattern KEY =
+            Pattern.compile("(\\w+)\\s*=\\s*(?:\"([^\"]*)\"|((?:[^\\s=\"]*,\\s+)*[^\\s=\"]+))");
+
     private static final List<String> NAMES = List.of("switch", "block", "ring");
     private static final Pattern BRACKETS = Pattern.compile("([^\\[]*)\\[([^]]*)](.*)");
     private static final Pattern RANGE = Pattern.compile("(\\d{1,18})(?:-(\\d{1,18}))?");

@@ -164,7 +164,7 @@ class FabricLeavesTests {
                         Map.of(),
                         file(
                                 "scontrol.txt",
-                                "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[1-4]\n"
+                                "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[1,3-4], n2\n"
                                         + "SwitchName=s1 Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=s0\n")))
                 .containsExactly("n2/: s0");
         assertThat(leaves(
