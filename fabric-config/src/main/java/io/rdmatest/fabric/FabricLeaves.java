@@ -1,11 +1,13 @@
 package io.rdmatest.fabric;
 
 import java.io.IOException;
-import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -13,18 +15,14 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.snakeyaml.engine.v2.api.Load;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
 /**
  * Finds the leaf switch that each port of a fabric is cabled to, from the output of other programs: {@code ibnetdiscover}, {@code
- * lldpctl -f json} or {@code -f keyvalue} on each node, or Slurm's {@code topology.conf} or {@code scontrol show topology}.
+ * lldpctl -f json} or {@code -f keyvalue} on each node, or Slurm's {@code topology.conf}, {@code topology.yaml}, {@code scontrol
+ * show topology} or {@code show topoconf}.
  */
 public final class FabricLeaves {
 
@@ -32,11 +30,11 @@ public final class FabricLeaves {
     public enum Format {
         /** {@code ibnetdiscover}, of one subnet. */
         IBNETDISCOVER("ibnetdiscover"),
-        /** {@code lldpctl -f json} of one node. The file has the name of the node. */
+        /** {@code lldpctl -f json} or {@code -f json0} of one node. The file has the name of the node. */
         LLDP_JSON("lldpctl -f json"),
         /** {@code lldpctl -f keyvalue} of one node. The file has the name of the node. */
         LLDP_KEYVALUE("lldpctl -f keyvalue"),
-        /** {@code topology.conf} or {@code scontrol show topology}. */
+        /** {@code topology.conf}, {@code topology.yaml}, {@code scontrol show topology} or {@code show topoconf}. */
         SLURM("Slurm's topology");
 
         private final String words;
@@ -51,9 +49,6 @@ public final class FabricLeaves {
         }
     }
 
-    /** A port and its leaf. Unknown components are empty, or 0. */
-    private record Port(String host, String device, int number, String networkInterface, String leaf) {}
-
     /**
      * The leaf of a port of the fabric.
      *
@@ -61,7 +56,7 @@ public final class FabricLeaves {
      * @param rail its rail; empty for a node without rails
      * @param leaf the leaf; null if it was not found
      * @param before the leaf in the fabric file; null if it has none
-     * @param why the reason why the leaf was not found, with the cure; empty if it was found
+     * @param why the reason why the leaf was not found, or why it may be no switch, with the cure; otherwise empty
      */
     public record Found(
             String node,
@@ -70,261 +65,152 @@ public final class FabricLeaves {
             @Nullable String before,
             String why) {}
 
-    private static final int MOST_HOSTS = 1_000_000;
+    private static final Pattern FILE_ENDING = Pattern.compile("(?:\\.(?:json0?|txt|keyvalue|kv|lldp))+$");
+    /** What a kernel calls a device, unlike the HCA-1 of older start scripts. */
+    private static final Pattern KERNEL_DEVICE = Pattern.compile("[a-z][a-z0-9_]*");
 
-    private static final Pattern SWITCH =
-            Pattern.compile("^Switch\\s+\\d+\\s+\"(S-[0-9a-fA-F]+)\"\\s*#\\s*\"([^\"]*)\".*");
-    private static final Pattern ADAPTER = Pattern.compile("^Ca\\s+\\d+\\s+\"H-[0-9a-fA-F]+\"\\s*#\\s*\"([^\"]*)\".*");
-    private static final Pattern CABLE =
-            Pattern.compile("^\\[(\\d{1,3})](?:\\[ext \\d+])?(?:\\([0-9a-fA-F]+\\))?\\s+\"(S-[0-9a-fA-F]+)\".*");
-    private static final Pattern KEY_VALUE = Pattern.compile("^lldp\\.(.+)\\.chassis\\.(name|mac|ifname|local)=(.*)$");
-    private static final Pattern SLURM_LINE = Pattern.compile("(?i)^\\s*(?:SwitchName|BlockName)=.*");
-    private static final Pattern SLURM_KEY = Pattern.compile("(\\w+)=(\\S+)");
-    private static final Pattern BRACKETS = Pattern.compile("([^\\[]*)\\[([^]]*)](.*)");
-    private static final Pattern RANGE = Pattern.compile("(\\d{1,18})(?:-(\\d{1,18}))?");
+    private static final Pattern ADDRESS = Pattern.compile("[0-9.]+");
 
     private final Map<Path, Format> formats = new LinkedHashMap<>();
-    private final Set<Port> ports = new LinkedHashSet<>();
+    private final Map<String, List<CabledPort>> portsOf = new HashMap<>();
+    private final Map<CabledPort.Switch, String> labels = new HashMap<>();
+    private final Set<String> ambiguousLabels = new HashSet<>();
+    /** By the host that a file has the name of, in lower case without the domain. */
+    private final Map<String, List<String>> problems = new LinkedHashMap<>();
 
     private FabricLeaves() {}
 
     /**
-     * Reads files. The content of a file decides its format.
+     * Reads files. The content of a file decides its format. A file without a leaf is one of {@link #problems()}.
      *
      * @param files at least one
-     * @throws FabricException if a file can't be read or has none of the formats; the message names the file and the formats
+     * @throws FabricException if a file can't be read; the message names the file
      */
     public static FabricLeaves read(List<Path> files) {
         FabricLeaves leaves = new FabricLeaves();
+        Set<CabledPort> ports = new LinkedHashSet<>();
         for (Path file : files) {
-            String text;
             try {
-                text = Files.readString(file);
+                // A description of a switch may be in any encoding.
+                String text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+                ports.addAll(leaves.ports(file, text.startsWith("\uFEFF") ? text.substring(1) : text));
             } catch (NoSuchFileException e) {
                 throw new FabricException(file + " can't be read: there is no such file");
-            } catch (CharacterCodingException e) {
-                throw new FabricException(file + " can't be read: it is no text in UTF-8");
             } catch (IOException e) {
                 throw new FabricException(file + " can't be read: " + e);
             }
-            leaves.add(file, text);
         }
+        ports.forEach(port -> leaves.portsOf
+                .computeIfAbsent(shortName(port.host()), ignored -> new ArrayList<>())
+                .add(port));
+        leaves.label(ports.stream().map(CabledPort::leaf).collect(Collectors.toCollection(LinkedHashSet::new)));
         return leaves;
     }
 
-    private void add(Path file, String text) {
-        Format format = format(file, text);
-        Format ignored = formats.put(file, format);
-        int before = ports.size();
-        switch (format) {
-            case IBNETDISCOVER -> addSubnet(text);
-            case LLDP_JSON -> addJson(file, text);
-            case LLDP_KEYVALUE -> addKeyValues(file, text);
-            case SLURM -> addSlurm(file, text);
+    private List<CabledPort> ports(Path file, String text) {
+        List<String> mistakes = new ArrayList<>();
+        List<CabledPort> ports = List.of();
+        try {
+            if (text.isBlank()) {
+                throw new FabricException("is empty: the program that wrote it failed;"
+                        + " lldpctl -f keyvalue also prints nothing if there is no neighbour");
+            }
+            Format format = format(text);
+            formats.put(file, format);
+            ports = switch (format) {
+                case IBNETDISCOVER -> SubnetOutput.read(text);
+                case LLDP_JSON -> LldpOutput.json(host(file), text);
+                case LLDP_KEYVALUE -> LldpOutput.keyValues(host(file), text);
+                case SLURM -> SlurmTopology.read(file, text, mistakes);
+            };
+            if (ports.isEmpty() && mistakes.isEmpty()) {
+                throw new FabricException("(" + format + ") names no "
+                        + switch (format) {
+                            case IBNETDISCOVER -> "switch that a host is cabled to";
+                            case LLDP_JSON, LLDP_KEYVALUE ->
+                                "neighbour; check that LLDP is on at the port of the switch";
+                            case SLURM -> "leaf: it has no switch, block or ring with nodes";
+                        });
+            }
+        } catch (FabricException e) {
+            String message = String.valueOf(e.getMessage());
+            mistakes.add(message.startsWith(file + ":") ? message : file + " " + message);
         }
-        if (ports.size() == before) {
-            throw new FabricException(file + " (" + format + ") names no leaf of any node");
-        }
+        problems.computeIfAbsent(shortName(host(file)), ignored -> new ArrayList<>())
+                .addAll(mistakes);
+        return ports;
     }
 
-    private static Format format(Path file, String text) {
+    private static Format format(String text) {
         if (text.stripLeading().startsWith("{")) {
             return Format.LLDP_JSON;
         }
         for (String line : (Iterable<String>) text.lines()::iterator) {
-            if (SWITCH.matcher(line).matches() || ADAPTER.matcher(line).matches()) {
+            if (SubnetOutput.begins(line)) {
                 return Format.IBNETDISCOVER;
             }
-            if (line.startsWith("lldp.")) {
+            if (LldpOutput.begins(line)) {
                 return Format.LLDP_KEYVALUE;
             }
-            if (SLURM_LINE.matcher(line).matches()) {
+            if (SlurmTopology.begins(line)) {
                 return Format.SLURM;
             }
         }
-        throw new FabricException(file
-                + " is none of: the output of ibnetdiscover, of lldpctl -f json or lldpctl -f keyvalue, Slurm's topology.conf"
-                + " (SwitchName= or BlockName=), the output of scontrol show topology");
+        throw new FabricException("is none of: the output of ibnetdiscover, of lldpctl -f json or lldpctl -f keyvalue,"
+                + " Slurm's topology.conf (SwitchName=, BlockName= or RingName=) or topology.yaml, the output of scontrol"
+                + " show topology or show topoconf");
     }
 
-    private void addSubnet(String text) {
-        Map<String, String> descriptions = new LinkedHashMap<>();
-        text.lines().forEach(line -> {
-            Matcher found = SWITCH.matcher(line);
-            if (found.matches()) {
-                descriptions.put(found.group(1), named(found.group(2)));
+    /**
+     * Decides what each switch is called: its name, or its id where several switches have the same name. Some switches have
+     * another id at each of their ports, so one with the same name and management address is the same switch.
+     */
+    private void label(Set<CabledPort.Switch> switches) {
+        Map<List<String>, String> ids = new HashMap<>();
+        Map<List<String>, Set<String>> idsOfName = new HashMap<>();
+        Map<CabledPort.Switch, String> idOf = new HashMap<>();
+        for (CabledPort.Switch each : switches) {
+            List<List<String>> marks = new ArrayList<>();
+            marks.add(List.of(each.kind(), each.name(), "id", each.id()));
+            each.addresses().stream()
+                    .sorted()
+                    .forEach(address -> marks.add(List.of(each.kind(), each.name(), "address", address)));
+            String id = marks.stream()
+                    .filter(ids::containsKey)
+                    .map(ids::get)
+                    .findFirst()
+                    .orElse(each.id());
+            marks.forEach(mark -> ids.putIfAbsent(mark, id));
+            idsOfName
+                    .computeIfAbsent(List.of(each.kind(), each.name()), ignored -> new HashSet<>())
+                    .add(id);
+            idOf.put(each, id);
+        }
+        Map<List<String>, Set<String>> idsOfLabel = new HashMap<>();
+        idOf.forEach((each, id) -> {
+            boolean unique = idsOfName
+                            .getOrDefault(List.of(each.kind(), each.name()), Set.of())
+                            .size()
+                    == 1;
+            String label = unique && !each.name().isEmpty() ? each.name() : CabledPort.plain(id);
+            labels.put(each, label);
+            Set<String> its = idsOfLabel.computeIfAbsent(List.of(each.kind(), label), ignored -> new HashSet<>());
+            its.add(id);
+            if (its.size() > 1) {
+                ambiguousLabels.add(label);
             }
         });
-        String[] words = null;
-        for (String line : (Iterable<String>) text.lines()::iterator) {
-            Matcher adapter = ADAPTER.matcher(line);
-            Matcher cable = CABLE.matcher(line);
-            if (adapter.matches()) {
-                words = adapter.group(1).replace("'", "").strip().split("\\s+", -1);
-            } else if (line.isBlank() || line.startsWith("Switch")) {
-                words = null;
-            } else if (words != null && cable.matches()) {
-                String guid = cable.group(2);
-                String description = descriptions.getOrDefault(guid, "");
-                // The description of a switch without a name of its own is its model, so several switches may have the
-                // same one.
-                boolean unique = !description.isEmpty()
-                        && descriptions.values().stream()
-                                        .filter(description::equals)
-                                        .count()
-                                == 1;
-                ports.add(new Port(
-                        words[0],
-                        words.length > 1 ? words[1] : "",
-                        Integer.parseInt(cable.group(1)),
-                        "",
-                        unique ? description : guid));
-            }
-        }
-    }
-
-    /** Returns the name of a switch from its description, such as {@code MF0;leaf1:MQM8700/U1}. */
-    private static String named(String description) {
-        int begin = description.indexOf(';') + 1;
-        int end = description.indexOf(':', begin);
-        return leaf(begin > 0 && end > begin ? description.substring(begin, end) : description);
-    }
-
-    /** Returns a name that a fabric file can have. */
-    private static String leaf(String name) {
-        String plain = name.strip().replaceAll("[^A-Za-z0-9._-]+", "-").replaceFirst("^[._-]+", "");
-        return plain.length() > 253 ? plain.substring(0, 253) : plain;
     }
 
     /** Returns the host of a file by the file's name, because the content does not name the host. */
     private static String host(Path file) {
         Path name = file.getFileName();
-        return name == null ? "" : name.toString().replaceFirst("\\.(json|txt|keyvalue|kv|lldp)$", "");
+        return name == null ? "" : FILE_ENDING.matcher(name.toString()).replaceFirst("");
     }
 
-    private void addKeyValues(Path file, String text) {
-        Map<String, Map<String, String>> chassis = new LinkedHashMap<>();
-        text.lines().forEach(line -> {
-            Matcher found = KEY_VALUE.matcher(line);
-            if (found.matches()) {
-                chassis.computeIfAbsent(found.group(1), ignored -> new LinkedHashMap<>())
-                        .put(found.group(2), found.group(3));
-            }
-        });
-        chassis.forEach((networkInterface, its) -> addNeighbour(
-                file,
-                networkInterface,
-                its.getOrDefault("name", its.values().iterator().next())));
-    }
-
-    private void addNeighbour(Path file, String networkInterface, String name) {
-        String leaf = leaf(name);
-        if (!leaf.isEmpty()) {
-            ports.add(new Port(host(file), "", 0, networkInterface, leaf));
-        }
-    }
-
-    private void addJson(Path file, String text) {
-        Object root;
-        try {
-            // JSON is YAML.
-            root = new Load(LoadSettings.builder().setLabel(file.toString()).build()).loadFromString(text);
-        } catch (YamlEngineException e) {
-            throw new FabricException(file + " is no JSON of lldpctl: "
-                    + String.valueOf(e.getMessage()).lines().findFirst().orElse(""));
-        }
-        Object interfaces = get(get(root, "lldp"), "interface");
-        // One interface is an object, several are a list.
-        for (Object each :
-                interfaces instanceof List<?> list ? list : interfaces == null ? List.of() : List.of(interfaces)) {
-            if (each instanceof Map<?, ?> named) {
-                named.forEach((networkInterface, content) -> {
-                    String chassis = chassis(get(content, "chassis"));
-                    if (chassis != null) {
-                        addNeighbour(file, String.valueOf(networkInterface), chassis);
-                    }
-                });
-            }
-        }
-    }
-
-    /** Returns the name of a chassis, which is the key of its members; for a chassis without a name, its id. */
-    private static @Nullable String chassis(@Nullable Object chassis) {
-        if (!(chassis instanceof Map<?, ?> map) || map.isEmpty()) {
-            return null;
-        }
-        Object id = get(map.get("id"), "value");
-        return id != null
-                ? id.toString()
-                : String.valueOf(map.keySet().iterator().next());
-    }
-
-    private static @Nullable Object get(@Nullable Object map, String key) {
-        return map instanceof Map<?, ?> there ? there.get(key) : null;
-    }
-
-    private void addSlurm(Path file, String text) {
-        // A backslash at the end of a line continues it.
-        String joined = text.replaceAll("\\\\\\r?\\n", " ");
-        for (String line : (Iterable<String>) joined.lines()::iterator) {
-            Map<String, String> keys = new LinkedHashMap<>();
-            Matcher key = SLURM_KEY.matcher(line.replaceFirst("#.*", ""));
-            while (key.find()) {
-                keys.put(key.group(1).toLowerCase(Locale.ROOT), key.group(2));
-            }
-            String name = keys.getOrDefault("switchname", keys.getOrDefault("blockname", ""));
-            // A switch above other switches also lists the nodes of those.
-            if (name.isEmpty() || keys.containsKey("switches") || !keys.containsKey("nodes")) {
-                continue;
-            }
-            for (String host : hosts(file, keys.get("nodes"))) {
-                ports.add(new Port(host, "", 0, "", leaf(name)));
-            }
-        }
-    }
-
-    /** Expands a host list, such as {@code n[01-03,7],login1}. */
-    private static List<String> hosts(Path file, String list) {
-        List<String> hosts = new ArrayList<>();
-        int depth = 0;
-        int begin = 0;
-        for (int at = 0; at <= list.length(); at++) {
-            char next = at == list.length() ? ',' : list.charAt(at);
-            depth += next == '[' ? 1 : next == ']' ? -1 : 0;
-            if (next == ',' && depth <= 0) {
-                expand(file, list.substring(begin, at), hosts);
-                begin = at + 1;
-            }
-        }
-        return hosts;
-    }
-
-    private static void expand(Path file, String host, List<String> hosts) {
-        Matcher brackets = BRACKETS.matcher(host);
-        if (!brackets.matches()) {
-            if (!host.isEmpty()) {
-                hosts.add(host);
-            }
-            return;
-        }
-        for (String part : brackets.group(2).split(",", -1)) {
-            Matcher range = RANGE.matcher(part.strip());
-            if (!range.matches()) {
-                throw new FabricException(
-                        file + ": '" + host + "' is no list of hosts: '" + part + "' is not a number or a range");
-            }
-            String first = range.group(1);
-            long from = Long.parseLong(first);
-            long to = range.group(2) == null ? from : Long.parseLong(range.group(2));
-            if (to < from || to - from >= MOST_HOSTS) {
-                throw new FabricException(file + ": '" + host + "' is no list of hosts: the range " + part
-                        + " is empty or has more than " + MOST_HOSTS + " hosts");
-            }
-            for (long number = from; number <= to; number++) {
-                String digits = String.format(Locale.ROOT, "%0" + first.length() + "d", number);
-                expand(file, brackets.group(1) + digits + brackets.group(3), hosts);
-            }
-        }
+    /** Returns one sentence for each file without a leaf, and for each line of Slurm's topology that is passed over. */
+    public List<String> problems() {
+        return problems.values().stream().flatMap(List::stream).toList();
     }
 
     /** Returns the detected format of each file. */
@@ -339,120 +225,146 @@ public final class FabricLeaves {
      * @param interfaces the network interface of each rail, by the rail's name; for nodes without rails the name is empty. Only
      *     LLDP needs it, if a node's interfaces have different neighbours
      * @return one entry for each node and rail, in the file's order
+     * @throws FabricException if no file names a leaf, and no file without one has the name of a node; the message is {@link
+     *     #problems()}
      */
     public List<Found> of(Fabric fabric, Map<String, String> interfaces) {
+        if (portsOf.isEmpty()
+                && fabric.nodes().stream().noneMatch(node -> problems.containsKey(shortName(node.name())))) {
+            throw new FabricException(problems());
+        }
         List<Found> found = new ArrayList<>();
-        boolean namesDevices = namesDevices(fabric);
         for (Node node : fabric.nodes()) {
-            if (node.rails().isEmpty()) {
-                found.add(find(node, "", interfaces, namesDevices));
-            } else {
-                node.rails()
-                        .keySet()
-                        .forEach(rail -> found.add(find(node.onRail(rail), rail, interfaces, namesDevices)));
+            Set<String> rails =
+                    node.rails().isEmpty() ? Set.of("") : node.rails().keySet();
+            for (String rail : rails) {
+                found.add(find(rail.isEmpty() ? node : node.onRail(rail), rail, rails.size(), interfaces.get(rail)));
             }
         }
         return found;
     }
 
-    /** Returns whether any device has a name of the fabric file. Some hosts describe their devices as HCA-1, for example. */
-    private boolean namesDevices(Fabric fabric) {
-        Set<String> devices = ports.stream().map(Port::device).collect(Collectors.toSet());
-        return fabric.nodes().stream()
-                .flatMap(node -> node.rails().isEmpty()
-                        ? Stream.of(node)
-                        : node.rails().keySet().stream().map(node::onRail))
-                .anyMatch(node -> devices.contains(node.device()));
-    }
-
-    private Found find(Node node, String rail, Map<String, String> interfaces, boolean namesDevices) {
-        List<Port> its =
-                ports.stream().filter(port -> isHost(port.host(), node.name())).toList();
-        if (its.isEmpty()) {
+    private Found find(Node node, String rail, int rails, @Nullable String networkInterface) {
+        try {
+            List<CabledPort> ports = ports(node, rails, networkInterface);
+            String leaf = leaf(node, rail, ports);
+            boolean isStation = ports.stream().allMatch(port -> port.leaf().isStation());
             return new Found(
                     node.name(),
                     rail,
-                    null,
+                    leaf,
                     node.leaf(),
-                    "no host of its name is there; a node has to be called as its host is");
+                    isStation ? "it says that it is no bridge and no router; check that it is a switch" : "");
+        } catch (FabricException e) {
+            return new Found(node.name(), rail, null, node.leaf(), String.valueOf(e.getMessage()));
         }
-        List<Port> narrowed = its;
+    }
+
+    /** Returns the ports that the node may use: at least one. */
+    private List<CabledPort> ports(Node node, int rails, @Nullable String networkInterface) {
+        List<CabledPort> its = portsOf.getOrDefault(shortName(node.name()), List.of()).stream()
+                .filter(port -> isHost(port.host(), node.name()))
+                .toList();
+        if (its.isEmpty()) {
+            throw new FabricException(problems.getOrDefault(shortName(node.name()), List.of()).stream()
+                    .findFirst()
+                    .orElse("no host of its name is there; a node has to be called as its host is"));
+        }
         if (!node.device().equals(Node.AUTO)) {
-            narrowed = narrow(
-                    narrowed,
+            its = narrow(
+                    its,
                     port -> port.device().equals(node.device()),
-                    port -> !namesDevices || port.device().isEmpty());
-            if (narrowed.isEmpty()) {
-                return new Found(
-                        node.name(),
-                        rail,
-                        null,
-                        node.leaf(),
-                        "its device " + node.device()
-                                + " is not there; check the name of the device in the fabric file, and its cable");
+                    port -> !KERNEL_DEVICE.matcher(port.device()).matches(),
+                    "its device " + node.device()
+                            + " is not there; check the name of the device in the fabric file, and its cable");
+            if (its.size() < rails
+                    && its.stream()
+                            .allMatch(
+                                    port -> port.number() > 0 && !port.device().equals(node.device()))) {
+                throw new FabricException("its host has a cable at " + its.size() + " of its " + rails
+                        + " rails, and calls the device " + its.getFirst().device()
+                        + "; write the leaf in the fabric file, or let rdma-ndd name the devices");
             }
         }
         if (node.port() > 0) {
-            narrowed = narrow(narrowed, port -> port.number() == node.port(), port -> port.number() == 0);
-            if (narrowed.isEmpty()) {
-                return new Found(
-                        node.name(),
-                        rail,
-                        null,
-                        node.leaf(),
-                        "port " + node.port()
-                                + " of its device is not there; check the port in the fabric file, and its cable");
-            }
+            its = narrow(
+                    its,
+                    port -> port.number() == node.port(),
+                    port -> port.number() == 0,
+                    "port " + node.port()
+                            + " of its device is not there; check the port in the fabric file, and its cable");
         }
-        String networkInterface = interfaces.get(rail);
         if (networkInterface != null) {
-            List<Port> on = narrowed.stream()
+            its = its.stream()
                     .filter(port -> port.networkInterface().isEmpty()
                             || port.networkInterface().equals(networkInterface))
                     .toList();
-            if (on.isEmpty()) {
-                return new Found(
-                        node.name(),
-                        rail,
-                        null,
-                        node.leaf(),
-                        "its interface " + networkInterface + " has no neighbour");
+            if (its.isEmpty()) {
+                throw new FabricException("its interface " + networkInterface + " has no neighbour");
             }
-            narrowed = on;
         }
-        Set<String> leaves = narrowed.stream().map(Port::leaf).collect(Collectors.toCollection(LinkedHashSet::new));
-        if (leaves.size() == 1) {
-            return new Found(node.name(), rail, leaves.iterator().next(), node.leaf(), "");
-        }
-        boolean isLldp =
-                narrowed.stream().anyMatch(port -> !port.networkInterface().isEmpty());
-        return new Found(
-                node.name(),
-                rail,
-                null,
-                node.leaf(),
-                "its ports are cabled to " + String.join(", ", leaves) + "; "
-                        + (isLldp
-                                ? "name the interface: --interface " + (rail.isEmpty() ? "" : rail + "=") + "NAME"
-                                : "name its device and port in the fabric file"));
+        return its;
     }
 
-    /** Returns the ports that fit. If none fits, returns the ports of which the source does not know the property. */
-    private static List<Port> narrow(List<Port> ports, Predicate<Port> fits, Predicate<Port> isUnknown) {
-        List<Port> some = ports.stream().filter(fits).toList();
-        return some.isEmpty() ? ports.stream().filter(isUnknown).toList() : some;
+    private String leaf(Node node, String rail, List<CabledPort> its) {
+        Set<String> leaves = its.stream()
+                .map(port -> labels.getOrDefault(port.leaf(), ""))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+        if (leaves.size() > 1) {
+            throw new FabricException(severalLeaves(its, String.join(", ", leaves), rail, node));
+        }
+        String leaf = leaves.iterator().next();
+        if (ambiguousLabels.contains(leaf)) {
+            throw new FabricException("several switches there are called " + leaf
+                    + " by the characters that a leaf may have; give them other names");
+        }
+        return leaf;
+    }
+
+    private static String severalLeaves(List<CabledPort> ports, String leaves, String rail, Node node) {
+        Set<String> interfaces =
+                ports.stream().map(CabledPort::networkInterface).collect(Collectors.toSet());
+        if (ports.stream()
+                .allMatch(port -> port.number() == 0 && port.networkInterface().isEmpty())) {
+            return "it is listed below " + leaves + "; write its leaf in the fabric file";
+        }
+        if (interfaces.equals(Set.of(""))) {
+            return "its ports are cabled to " + leaves + "; name its "
+                    + (node.device().equals(Node.AUTO) ? "device and port" : "port") + " in the fabric file";
+        }
+        if (interfaces.size() > 1) {
+            return "its ports are cabled to " + leaves + "; name the interface: --interface "
+                    + (rail.isEmpty() ? "" : rail + "=") + "NAME";
+        }
+        return "its interface " + interfaces.iterator().next() + " has several neighbours: " + leaves
+                + "; turn LLDP off at those that are no switch, such as a BMC, or write the leaf in the fabric file";
+    }
+
+    /**
+     * Returns the ports that fit. If none fits, returns the ports of which the source does not know the property.
+     *
+     * @throws FabricException with this message if there are none of these either
+     */
+    private static List<CabledPort> narrow(
+            List<CabledPort> ports, Predicate<CabledPort> fits, Predicate<CabledPort> isUnknown, String message) {
+        List<CabledPort> some = ports.stream().filter(fits).toList();
+        List<CabledPort> narrowed =
+                some.isEmpty() ? ports.stream().filter(isUnknown).toList() : some;
+        if (narrowed.isEmpty()) {
+            throw new FabricException(message);
+        }
+        return narrowed;
     }
 
     private static boolean isHost(String host, String node) {
-        return host.equalsIgnoreCase(node)
-                || (host.indexOf('.') < 0 || node.indexOf('.') < 0)
-                        && shortName(host).equalsIgnoreCase(shortName(node));
+        return host.equalsIgnoreCase(node) || host.indexOf('.') < 0 || node.indexOf('.') < 0;
     }
 
+    /** Returns the name of a host in lower case, without its domain. */
     private static String shortName(String host) {
         int dot = host.indexOf('.');
         // The dots of an IP address do not separate a domain.
-        return dot < 0 || host.matches("[0-9.]+") ? host : host.substring(0, dot);
+        return (dot < 0 || ADDRESS.matcher(host).matches() ? host : host.substring(0, dot)).toLowerCase(Locale.ROOT);
     }
 
     /**

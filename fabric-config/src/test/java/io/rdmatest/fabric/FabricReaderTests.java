@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -99,6 +101,24 @@ class FabricReaderTests {
                         """))
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("lab.yaml:3:22: leaf '' is not a name");
+    }
+
+    /** Each node of a fleet may merge the same mapping, and such a file may have some megabytes. */
+    @Test
+    void readsAFleetWithAnAliasInEachNode() {
+        int nodes = 4_000;
+        String yaml = "fabric: fleet\nx-common: &common { rails: { rail0: { device: mlx5_0 } } }\nnodes:\n"
+                + IntStream.range(0, nodes)
+                        .mapToObj(i -> "  - { <<: *common, name: n%d%s } # %s\n"
+                                .formatted(i, i == 0 ? "" : ", launch: [ssh, n" + i + ".example]", "-".repeat(1000)))
+                        .collect(Collectors.joining());
+        assertThat(yaml.length()).isGreaterThan(4_000_000);
+
+        Fabric fabric = FabricReader.read("fleet.yaml", yaml);
+
+        assertThat(fabric.nodes())
+                .hasSize(nodes)
+                .allMatch(node -> node.onRail("rail0").device().equals("mlx5_0"));
     }
 
     @Test

@@ -83,7 +83,13 @@ public abstract class CheckedYaml {
      * @param empty what a file must have, for the message about an empty one
      */
     protected Node compose(String text, String empty) {
-        LoadSettings settings = LoadSettings.builder().setLabel(source).build();
+        // Composed nodes share what an alias names, so neither many aliases nor a large file cost more than the text
+        // itself.
+        LoadSettings settings = LoadSettings.builder()
+                .setLabel(source)
+                .setMaxAliasesForCollections(Integer.MAX_VALUE)
+                .setCodePointLimit(Integer.MAX_VALUE)
+                .build();
         try {
             // This does the same as snakeyaml-engine's class Compose, whose package the module does not export.
             Optional<Node> root = new Composer(settings, new ShallowParser(settings, new StreamReader(settings, text)))

@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,8 @@ import picocli.CommandLine.Parameters;
         description = {
             "Finds the leaf switch that each node and rail of a fabric file is cabled to, in the output of ibnetdiscover, of"
                     + " lldpctl, or in Slurm's topology. Asks no node.",
-            "Ends with 3 if the leaf of a node is not found, or the file can't be written."
+            "Ends with 3 if the leaf of a node is not found, or the file can't be written. A file without a leaf is reported,"
+                    + " and the other files are used."
         })
 final class FabricLeavesCommand extends JsonCommand {
 
@@ -40,8 +42,9 @@ final class FabricLeavesCommand extends JsonCommand {
             required = true,
             paramLabel = "<file>",
             description =
-                    "The output of ibnetdiscover or of scontrol show topology, Slurm's topology.conf, or for each node the"
-                            + " output of lldpctl -f json or -f keyvalue in a file with the node's name, such as n01.json.")
+                    "The output of ibnetdiscover, of scontrol show topology or show topoconf, Slurm's topology.conf or"
+                            + " topology.yaml, or for each node the output of lldpctl -f json or -f keyvalue in a file with"
+                            + " the node's name, such as n01.json.")
     private List<Path> from = new ArrayList<>();
 
     @Option(
@@ -104,15 +107,18 @@ final class FabricLeavesCommand extends JsonCommand {
             }
             named.put(rail, each.substring(at + 1));
         }
-        List<Found> found = leaves.of(fabric, named);
+        List<Found> found;
+        try {
+            found = leaves.of(fabric, named);
+        } catch (FabricException e) {
+            throw wrong(String.valueOf(e.getMessage()));
+        }
         List<String> lines = new ArrayList<>();
-        lines.add("%s (%s): leaves from %s"
-                .formatted(
-                        fabric.name(),
-                        fabric.source(),
-                        leaves.formats().entrySet().stream()
-                                .map(each -> each.getKey() + " (" + each.getValue() + ")")
-                                .collect(Collectors.joining(", "))));
+        lines.add("%s (%s): leaves from %s".formatted(fabric.name(), fabric.source(), sources(leaves)));
+        Set<String> told = found.stream().map(Found::why).collect(Collectors.toSet());
+        List<String> others =
+                leaves.problems().stream().filter(each -> !told.contains(each)).toList();
+        others.forEach(each -> lines.add("NOT READ: " + each));
         found.forEach(each -> lines.add(line(each)));
         long missing = found.stream().filter(each -> each.leaf() == null).count();
         String message =
@@ -129,6 +135,7 @@ final class FabricLeavesCommand extends JsonCommand {
         json.put("source", fabric.source());
         json.put("leaves", found.stream().map(FabricLeavesCommand::json).toList());
         json.put("missing", missing);
+        json.put("problems", leaves.problems());
         if (write != null) {
             json.put("written", trouble == null);
         }
@@ -137,6 +144,23 @@ final class FabricLeavesCommand extends JsonCommand {
                 trouble == null ? message : trouble,
                 lines,
                 json);
+    }
+
+    /** Names the files by format. A fleet has thousands of one format, of which one is named. */
+    private static String sources(FabricLeaves leaves) {
+        return leaves.formats().entrySet().stream()
+                .collect(Collectors.groupingBy(
+                        Map.Entry::getValue,
+                        LinkedHashMap::new,
+                        Collectors.mapping(each -> each.getKey().toString(), Collectors.toList())))
+                .entrySet()
+                .stream()
+                .map(each -> each.getValue().getFirst()
+                        + (each.getValue().size() == 1
+                                ? ""
+                                : " and " + (each.getValue().size() - 1) + " more")
+                        + " (" + each.getKey() + ")")
+                .collect(Collectors.joining(", "));
     }
 
     /** Writes the file if one is asked for. Returns why that is not possible, or null. */
@@ -158,7 +182,8 @@ final class FabricLeavesCommand extends JsonCommand {
         String leaf = found.leaf();
         return "node " + found.node() + (found.rail().isEmpty() ? "" : ", " + found.rail()) + ": "
                 + (leaf == null ? "NOT FOUND: " + found.why() : leaf)
-                + (before == null || before.equals(leaf) ? "" : " (the file says " + before + ")");
+                + (before == null || before.equals(leaf) ? "" : " (the file says " + before + ")")
+                + (leaf == null || found.why().isEmpty() ? "" : " IN DOUBT: " + found.why());
     }
 
     private static Map<String, Object> json(Found found) {
@@ -173,7 +198,7 @@ final class FabricLeavesCommand extends JsonCommand {
         if (before != null) {
             json.put("before", before);
         }
-        if (leaf == null) {
+        if (!found.why().isEmpty()) {
             json.put("why", found.why());
         }
         return json;

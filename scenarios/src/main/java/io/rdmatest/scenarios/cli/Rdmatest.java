@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
@@ -135,6 +136,16 @@ public final class Rdmatest implements Callable<Integer> {
     }
 
     static int execute(PrintWriter out, PrintWriter err, BooleanSupplier cancelled, boolean checkOnly, String... args) {
+        // picocli's command help takes one word only.
+        List<String> words = List.of(args).subList(Math.min(1, args.length), args.length);
+        if (words.size() > 1 && args[0].equals("help") && COMMANDS.containsKey(String.join(" ", words))) {
+            return execute(
+                    out,
+                    err,
+                    cancelled,
+                    checkOnly,
+                    Stream.concat(words.stream(), Stream.of("--help")).toArray(String[]::new));
+        }
         // Reading the options of all commands takes a tenth of the time of a short one, in emulation half a second.
         List<ReportingCommand> called = args.length == 0 ? List.of() : called(args[0]);
         return execute(called.isEmpty() ? all() : called, out, err, cancelled, checkOnly, args);

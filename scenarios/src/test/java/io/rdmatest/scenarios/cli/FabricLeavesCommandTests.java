@@ -79,6 +79,73 @@ class FabricLeavesCommandTests {
         assertThat(json.path("message").asText()).isEqualTo("1 of 2 leaves are not found");
     }
 
+    /** A node that lldpctl failed on must not cost the leaves of the others. */
+    @Test
+    void aFileWithoutALeafIsToldAndTheRestIsWritten() throws IOException {
+        Path first = Files.writeString(folder.resolve("n01.keyvalue"), "lldp.eth2.chassis.name=leaf0\n");
+        Path second = Files.writeString(folder.resolve("n02.keyvalue"), "");
+        Path other = Files.writeString(folder.resolve("n99.keyvalue"), "");
+        Path written = folder.resolve("new.yaml");
+
+        assertThat(leaves(fabric, "--from", first, second, other, "--write", written))
+                .isEqualTo(3);
+
+        String why =
+                " is empty: the program that wrote it failed; lldpctl -f keyvalue also prints nothing if there is no"
+                        + " neighbour";
+        assertThat(out.toString().lines())
+                .containsExactly(
+                        "lab (" + fabric + "): leaves from " + first + " (lldpctl -f keyvalue)",
+                        "NOT READ: " + other + why,
+                        "node n01: leaf0 (the file says old)",
+                        "node n02: NOT FOUND: " + second + why,
+                        "written: " + written);
+        assertThat(Fabric.load(written.toString()).nodeNamed("n01").leaf()).isEqualTo("leaf0");
+        out.getBuffer().setLength(0);
+        assertThat(leaves(fabric, "--from", topology, other, "--json")).isZero();
+        assertThat(new ObjectMapper().readTree(out.toString()).at("/problems/0").asText())
+                .isEqualTo(other + why);
+    }
+
+    @Test
+    void filesOfOneFormatAreCounted() throws IOException {
+        Path first = Files.writeString(folder.resolve("n01.keyvalue"), "lldp.eth2.chassis.name=leaf0\n");
+        Path second = Files.writeString(folder.resolve("n02.keyvalue"), "lldp.eth2.chassis.name=leaf0\n");
+
+        assertThat(leaves(fabric, "--from", first, second)).isZero();
+
+        assertThat(out.toString()).contains("leaves from " + first + " and 1 more (lldpctl -f keyvalue)");
+    }
+
+    @Test
+    void helpTakesBothWordsOfTheCommand() {
+        assertThat(leaves("--help")).isZero();
+        String usage = out.toString();
+        out.getBuffer().setLength(0);
+
+        assertThat(Rdmatest.execute(new PrintWriter(out, true), new PrintWriter(err, true), "help", "fabric", "leaves"))
+                .isZero();
+
+        assertThat(out.toString()).isEqualTo(usage).contains("./rdmatest fabric leaves", "--interface");
+        assertThat(Rdmatest.execute(new PrintWriter(out, true), new PrintWriter(err, true), "help", "nope"))
+                .isEqualTo(2);
+        assertThat(err.toString()).contains("nope");
+    }
+
+    /** A BMC behind the same port is no switch. */
+    @Test
+    void aNeighbourThatIsNoSwitchIsInDoubt() throws IOException {
+        Path bmc = Files.writeString(
+                folder.resolve("n01.keyvalue"),
+                "lldp.eth2.chassis.name=bmc\nlldp.eth2.chassis.Bridge.enabled=off\nlldp.eth2.chassis.Station.enabled=on\n");
+
+        assertThat(leaves(fabric, "--from", bmc)).isEqualTo(3);
+
+        assertThat(out.toString())
+                .contains("node n01: bmc (the file says old) IN DOUBT: it says that it is no bridge and no router;"
+                        + " check that it is a switch");
+    }
+
     @Test
     void aFileThatIsReadIsNotReplaced() throws IOException {
         String before = Files.readString(fabric);
