@@ -198,18 +198,17 @@ unused() { [ ! -e "$1/manifest" ] || flock -n "$1/manifest" true 2>/dev/null; }
 find_kernel() {
     local cache=$1 have
     if [ -n "${RDMA_VM_KERNEL_PACKAGE-}" ]; then
-        use_named_packages
+        use_named_packages "$cache"
         return
     fi
     if use_newest_package "$cache"; then
         return
     fi
-    # Without the distribution's lists (no network, never updated) a package that was fetched once is good enough.
+    # Without the distribution's lists (no network, never updated) a kernel that was fetched once is good enough.
     if where_is dpkg-deb >/dev/null; then
-        for have in "$cache"/packages/*.deb; do
-            if verified "$have"; then
+        for have in "$cache"/packages/linux-image-*.deb; do
+            if verified "$have" && whole_kernel "$cache" "$have"; then
                 touch "$have"
-                kernel=(packages "$have")
                 kernel_name=$(basename "$have" .deb)
                 return
             fi
@@ -238,7 +237,7 @@ kernel_advice() {
 }
 
 use_named_packages() {
-    local package packages
+    local cache=$1 package packages
     need_programs dpkg-deb
     IFS=: read -ra packages <<<"$RDMA_VM_KERNEL_PACKAGE"
     for package in "${packages[@]}"; do
@@ -246,28 +245,93 @@ use_named_packages() {
         dpkg-deb -f "$package" Package >/dev/null 2>&1 \
             || fail "RDMA_VM_KERNEL_PACKAGE=$package is not a Debian package; it takes kernel packages (.deb), separated by ':'"
     done
-    kernel=(packages "${packages[@]}")
+    whole_kernel "$cache" "${packages[@]}" \
+        || fail "RDMA_VM_KERNEL_PACKAGE=$RDMA_VM_KERNEL_PACKAGE is not a whole kernel: $no_package." \
+            "Put the file of that package beside it, or name it as well, separated by ':'"
     kernel_name=$(basename "${packages[0]}" .deb | tr -c 'A-Za-z0-9.%+~\n-' _)-$(choice)
 }
 
-# Fetches Debian's newest kernel package if it is not in the cache. Where there is none, no_package says why.
+# Fetches Debian's newest kernel if it is not in the cache. Where there is none, no_package says why.
 use_newest_package() {
-    local cache=$1 name version='' sum='' file
+    local cache=$1 name
     no_package='no kernel package is fetched here: there is no apt-get'
     where_is apt-get >/dev/null && where_is dpkg-deb >/dev/null || return 1
     no_package='the package lists offer no kernel (linux-image-amd64): they are missing or old, or this is not Debian'
     name=$(newest_kernel) || return 1
-    # A package that is installed and in no list has no checksum: nobody offers it.
-    read -r version sum < <(apt-cache show --no-all-versions "$name" | package_facts)
-    [ -n "$sum" ] || return 1
-    file=$cache/packages/${name}_${version//:/%3a}_amd64.deb
-    if ! verified "$file" "$sum"; then
-        [ ! -e "$file" ] || say "the kernel package in the cache is damaged; fetching it again"
-        fetch_package "$cache" "$name=$version" "$sum" "$file" || return 1
+    package_from_lists "$cache" "$name" || return 1
+    kernel_name=$(basename "$package_file" .deb)
+    whole_kernel "$cache" "$package_file"
+}
+
+# Sets kernel to packages and to all packages of the same kernel that they depend on: whole_kernel CACHE FILE…. From 7.2 on
+# Debian's linux-image-VERSION holds nothing: it depends on linux-binary-, linux-modules- and linux-base-VERSION. Each is looked
+# for beside the package that wants it, then in the distribution's lists. Where one is not found, no_package says which.
+whole_kernel() {
+    local cache=$1 file name wanted version have
+    local -A names=()
+    shift
+    kernel=(packages)
+    for file; do names[$(dpkg-deb -f "$file" Package)]=yes; done
+    while [ $# -gt 0 ]; do
+        file=$1
+        shift
+        kernel+=("$file")
+        name=$(dpkg-deb -f "$file" Package)
+        while read -r wanted version; do
+            [ -z "${names[$wanted]-}" ] || continue
+            names[$wanted]=yes
+            package_beside "$cache" "$file" "$wanted" "$version" || package_from_lists "$cache" "$wanted" "$version" || {
+                no_package="$name depends on $wanted${version:+ ($version)}: $no_package"
+                return 1
+            }
+            set -- "$@" "$package_file"
+        done < <(kernel_dependencies "$file" "$name")
+    done
+}
+
+# Prints "NAME [VERSION]" of each package that a kernel package depends on and that is of the same kernel.
+kernel_dependencies() {
+    local LC_ALL=C name version kernel_version=''
+    [[ $2 =~ ^linux-[a-z-]+-([0-9].*)$ ]] && kernel_version=${BASH_REMATCH[1]}
+    [ -n "$kernel_version" ] || return 0
+    # "NAME:ARCHITECTURE (= VERSION) | ANOTHER", with a comma between two.
+    dpkg-deb -f "$1" Depends | tr , '\n' \
+        | sed -E 's/\|.*//; s/^ *([^ :(]+)[^ (]*/\1/; s/ *\(= *([^)]*)\)/ \1/; s/ *\(.*//' \
+        | while read -r name version; do
+            [[ $name != linux-*-"$kernel_version" ]] || printf '%s %s\n' "$name" "$version"
+        done
+}
+
+# Sets package_file to a package that lies beside a named one: package_beside CACHE FILE NAME [VERSION].
+package_beside() {
+    local folder version=${4:-*}
+    folder=$(dirname "$2")
+    # A file of the cache is used with its checksum only.
+    [ ! "$folder" -ef "$1/packages" ] || return 1
+    package_file=$(find "$folder" -maxdepth 1 -name "$3_${version//:/%3a}_*.deb" | sort -V | tail -n 1)
+    [ -n "$package_file" ]
+}
+
+# Sets package_file to a package in the cache, fetched if need be: package_from_lists CACHE NAME [VERSION]. Where there is none,
+# no_package says why.
+package_from_lists() {
+    local cache=$1 name=$2 version=${3-} sum=''
+    # A version that was fetched once needs no list.
+    package_file=$cache/packages/${name}_${version//:/%3a}_amd64.deb
+    if [ -n "$version" ] && verified "$package_file"; then
+        touch "$package_file"
+        return
     fi
-    touch "$file"
-    kernel=(packages "$file")
-    kernel_name=$(basename "$file" .deb)
+    no_package="the package lists do not offer $name: they are missing or old, or this is not Debian"
+    # A package that is installed and in no list has no checksum: nobody offers it.
+    read -r version sum < <(apt-cache show --no-all-versions "$name${version:+=$version}" 2>/dev/null | package_facts)
+    [ -n "$sum" ] || return 1
+    package_file=$cache/packages/${name}_${version//:/%3a}_amd64.deb
+    if ! verified "$package_file" "$sum"; then
+        [ ! -e "$package_file" ] || say "the kernel package in the cache is damaged; fetching it again"
+        fetch_package "$cache" "$name=$version" "$sum" "$package_file" || return 1
+    fi
+    touch "$package_file"
 }
 
 package_facts() { sed -n 's/^Version: //p; s/^SHA256: //p' | tr '\n' ' '; }
@@ -290,6 +354,8 @@ fetch_package() {
     local cache=$1 what=$2 sum=$3 file=$4 work log
     require_space "$cache"
     work=$cache/packages/.fetching.$$
+    # One kernel may take several.
+    rm -rf "$work"
     mkdir "$work" || fail "cannot write in the cache $cache: $(disk_state "$cache")"
     say "fetching $what from the distribution"
     # As root, apt would step down to a user that may not write here, and warn about it.

@@ -50,7 +50,8 @@ class SystemsIT {
 
     private enum Debian {
         BOOKWORM,
-        TRIXIE;
+        TRIXIE,
+        SID;
 
         String suite() {
             return name().toLowerCase(Locale.ROOT);
@@ -138,15 +139,36 @@ class SystemsIT {
         assertNothingIsInstalledAgain(Debian.TRIXIE);
     }
 
+    /** Whoever wants the kernel of backports names one package of it: the others come with it. */
     @Test
     @Order(2)
+    @Tag("more-systems")
+    void debian13RunsOnTheKernelOfBackports() throws Exception {
+        qualifiedAsRoot(Debian.TRIXIE);
+        Ended named = in(
+                Debian.TRIXIE,
+                "root",
+                "sed 's/ trixie / trixie-backports /' /etc/apt/sources.list >/etc/apt/sources.list.d/backports.list &&"
+                        + " apt-get -q update && cd /srv && name=$(apt-cache depends --important"
+                        + " linux-image-amd64/trixie-backports | sed -n 's/^ *Depends: \\(linux-image-.*\\)$/\\1/p') &&"
+                        + " apt-get -q download \"$name\" && export RDMA_VM_KERNEL_PACKAGE=$(echo"
+                        + " /srv/\"$name\"_*.deb) && " + QUALIFY);
+
+        assertThat(named.status()).as(named.output()).isZero();
+        assertThat(named.output()).contains("fetching linux-modules-", ALL_PASSED);
+        Ended removed = in(Debian.TRIXIE, "root", "rm /etc/apt/sources.list.d/backports.list && apt-get -q update");
+        assertThat(removed.status()).as(removed.output()).isZero();
+    }
+
+    @Test
+    @Order(3)
     void debian13QualifiesAsAnotherUserWithAnEmptyCache() throws Exception {
         assertQualifiesAsTheUser(Debian.TRIXIE, "linux-image-6.");
     }
 
     /** Where apt knows of no package, the kernel that is installed is the machine's, too. */
     @Test
-    @Order(3)
+    @Order(4)
     @Tag("more-systems")
     void debian13WithoutPackageListsRunsOnItsOwnKernel() throws Exception {
         qualifiedAsRoot(Debian.TRIXIE);
@@ -162,7 +184,7 @@ class SystemsIT {
 
     /** Debian 12 has no package of JDK 25: its users unpack one, or take another publisher's package. */
     @Test
-    @Order(4)
+    @Order(5)
     void debian12QualifiesAsRootWithNothingInstalled() throws Exception {
         Ended ended = qualifiedAsRoot(Debian.BOOKWORM);
 
@@ -173,10 +195,44 @@ class SystemsIT {
     }
 
     @Test
-    @Order(5)
+    @Order(6)
     @Tag("more-systems")
     void debian12QualifiesAsAnotherUserWithAnEmptyCache() throws Exception {
         assertQualifiesAsTheUser(Debian.BOOKWORM, "linux-image-6.1.");
+    }
+
+    /**
+     * The newest kernel, which is split into several packages. Any day may bring a package that breaks this, so only the full
+     * list of systems has it.
+     */
+    @Test
+    @Order(7)
+    @Tag("more-systems")
+    void debianSidQualifiesAsRootWithNothingInstalled() throws Exception {
+        Ended ended = qualifiedAsRoot(Debian.SID);
+
+        assertThat(ended.status()).as(ended.output()).isZero();
+        assertThat(ended.output()).contains("image from linux-image-", "fetching linux-modules-", ALL_PASSED);
+        assertNothingIsInstalledAgain(Debian.SID);
+    }
+
+    /** Debian's own packages of the JDK and of Maven, instead of this host's. */
+    @Test
+    @Order(8)
+    @Tag("more-systems")
+    void debianSidQualifiesWithItsNewestJdk() throws Exception {
+        qualifiedAsRoot(Debian.SID);
+        Ended installed = in(
+                Debian.SID,
+                "root",
+                "DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends openjdk-28-jdk-headless"
+                        + " && rm -r /usr/lib/jvm/jdk");
+        assertThat(installed.status()).as(installed.output()).isZero();
+
+        Ended ended = in(Debian.SID, "root", QUALIFY);
+
+        assertThat(ended.status()).as(ended.output()).isZero();
+        assertThat(ended.output()).contains(ALL_PASSED);
     }
 
     /** Makes the system, if there is none, and runs {@code ./qualify} as its root, who installs what is missing. */
@@ -230,7 +286,8 @@ class SystemsIT {
         List<String> command = new ArrayList<>(List.of(
                 "bash",
                 "-c",
-                "set -o pipefail; from=$1 to=$2; shift 2; tar -c --format=posix --owner=0 --group=0 -C \"$from\" \"$@\" . | tar -x -C \"$to\"",
+                "set -o pipefail; from=$1 to=$2; shift 2; tar -c --format=posix --owner=0 --group=0 -C \"$from\""
+                        + " \"$@\" . | tar -x -C \"$to\"",
                 "bash",
                 project.toString(),
                 target.toString()));

@@ -44,6 +44,8 @@ case $action in
         export http_proxy
         debootstrap --variant=minbase "$1" "$root" "$mirror"
         apt-config dump | sed -n '/^Acquire::/p' >"$root/etc/apt/apt.conf.d/90host"
+        # A mirror that is a few weeks old is good enough, also for sid, whose lists are valid for one week.
+        echo 'Acquire::Check-Valid-Until "false";' >>"$root/etc/apt/apt.conf.d/90host"
         cp --dereference --recursive "$MAVEN" "$root/opt/maven"
         ln -s /opt/maven/bin/mvn "$root/usr/local/bin/mvn"
         chroot "$root" useradd --create-home tester

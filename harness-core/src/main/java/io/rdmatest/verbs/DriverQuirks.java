@@ -39,6 +39,9 @@ public final class DriverQuirks {
      */
     private static final Set<String> FAILS_TO_COPY = Set.of(SOFT_ROCE);
 
+    /** Drivers that take the retry count 7 as infinite. */
+    private static final Set<String> RETRIES_WITHOUT_END = Set.of(SOFT_ROCE);
+
     private DriverQuirks() {}
 
     /**
@@ -57,6 +60,16 @@ public final class DriverQuirks {
      */
     public static boolean repeatsOnASlowHost(String driver) {
         return REPEATS_ON_A_SLOW_HOST.contains(driver);
+    }
+
+    /**
+     * Returns whether requests to a lost peer never complete. Linux 6.1 to 7.3 were tried.
+     *
+     * @param driver the requester's driver, for example {@code mlx5_core}
+     * @param retryCount the retry count of its queue pair, 0 to 7
+     */
+    public static boolean retriesWithoutEnd(String driver, int retryCount) {
+        return retryCount > LARGEST_FINITE_RETRY_COUNT && RETRIES_WITHOUT_END.contains(driver);
     }
 
     /**

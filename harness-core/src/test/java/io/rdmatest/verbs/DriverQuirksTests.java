@@ -27,6 +27,15 @@ class DriverQuirksTests {
     }
 
     @Test
+    void onlySoftRoceRetriesWithoutEnd() {
+        assertThat(DriverQuirks.retriesWithoutEnd("rdma_rxe", 7)).isTrue();
+        assertThat(DriverQuirks.retriesWithoutEnd("rdma_rxe", DriverQuirks.LARGEST_FINITE_RETRY_COUNT))
+                .isFalse();
+        assertThat(DriverQuirks.retriesWithoutEnd("mlx5_core", 7)).isFalse();
+        assertThat(DriverQuirks.retriesWithoutEnd("siw", 7)).isFalse();
+    }
+
+    @Test
     void aMessageThatIsTooLongHasTheStatusOfTheSpecificationOrThatOfSoftRoce() {
         assertThat(tooLong("rdma_rxe")).containsExactly(Status.LOC_LEN_ERR, Status.LOC_QP_OP_ERR);
         assertThat(peersTooShort("rdma_rxe")).containsExactly(Status.REM_INV_REQ_ERR, Status.REM_OP_ERR);

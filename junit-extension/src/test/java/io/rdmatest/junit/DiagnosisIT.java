@@ -9,7 +9,9 @@ import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.condition.RequiresDevice;
 import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QpType;
@@ -161,6 +163,30 @@ class DiagnosisIT {
                                 "(?s)== this process's objects as the kernel lists them\\R.*qp \\w+/\\d+ on pd")
                         .containsPattern("(?s)== threads\\R.*io.rdmatest.junit")
                         .doesNotContain("not to be told"));
+    }
+
+    @RdmaTest(timeout = "60 s")
+    static class EndlessTestCase {
+        @RdmaTest
+        void waitsForAPeerThatIsGone(FabricDevice device, MemoryRegion source) {
+            ConnectionOptions options =
+                    ConnectionOptions.defaults().mode(ConnectionMode.RAW).protectionDomain(source.protectionDomain());
+            try (Connection connection = Connection.open(device, options)) {
+                connection.server().queuePair().toError();
+                connection.client().queuePair().postSend(1, source, 0, 64, SendFlag.SIGNALED);
+                connection.client().sendQueue().awaitSuccess(Duration.ofMillis(300));
+            }
+        }
+    }
+
+    /** A test that awaits RETRY_EXC_ERR with the default retry count, which is that of the programs. */
+    @Test
+    @RequiresDevice(driver = DriverQuirks.SOFT_ROCE)
+    void namesTheRetryCountThatIsWithoutEnd() {
+        assertThat(firstLine(Run.of(EndlessTestCase.class).failure("waitsForAPeerThatIsGone")))
+                .matches("no completion on cq \\w+/\\d+ within 300 ms; none came: the peer is silent: client qp"
+                        + " \\w+/\\d+ waits for the acknowledgement of 1 send; with retry count 7 rdma_rxe repeats"
+                        + " them without end: with 6 they fail with IBV_WC_RETRY_EXC_ERR");
     }
 
     @RdmaTest(timeout = "60 s")

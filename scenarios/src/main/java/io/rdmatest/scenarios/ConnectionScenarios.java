@@ -164,6 +164,7 @@ public class ConnectionScenarios {
             value = ConnectionMode.class,
             names = {"RDMA_CM", "EXTERNAL_QP"})
     void ackTimeout(ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        DeviceNeeds.of(stage).ackTimeout();
         report.parameter("ACK timeout exponent", ACK_TIMEOUT);
         var results = run(options(settings).withAckTimeoutExponent(ACK_TIMEOUT).withBringUp(bringUp), stage, report);
         for (UcmatoseRoles.Result side : Arrays.asList(results.server(), results.client())) {

@@ -62,6 +62,17 @@ public final class DeviceNeeds {
         }
     }
 
+    /**
+     * Requires queue pairs that await acknowledgements. On iWARP, TCP does (RFC 5044), and rdma_cm takes the time and drops it.
+     *
+     * @throws org.opentest4j.TestAbortedException on iWARP
+     */
+    public void ackTimeout() {
+        if (isIwarp()) {
+            throw lack("is an iWARP device, whose queue pairs have no ACK timeout");
+        }
+    }
+
     private boolean isIwarp() {
         return device.device().transport() == Transport.IWARP;
     }

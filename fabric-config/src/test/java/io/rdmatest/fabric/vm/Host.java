@@ -27,8 +27,8 @@ final class Host implements AutoCloseable {
     private static final String PROGRAMS =
             "awk basename bash busybox cat chmod cp cpio cut date depmod df dirname dpkg-deb env find flock grep gzip"
                     + " head id kmod ldconfig ldd ln locale ls lz4 mkdir mktemp modprobe mount mv perl printf rdma"
-                    + " readlink rm rmdir sed setsid sh sha256sum sleep sort stat strip sync tail tar timeout touch tr true type"
-                    + " uname uniq unshare xz zstd";
+                    + " readlink rm rmdir sed setsid sh sha256sum sleep sort stat strip sync tail tar timeout touch tr"
+                    + " true type uname uniq unshare xz zstd";
 
     /** What the machine needs of a kernel. These kernels have it built in. */
     private static final List<String> MODULES = List.of(
@@ -241,12 +241,24 @@ final class Host implements AutoCloseable {
 
     /** Makes a kernel package of what is in a folder. */
     Path deb(Path content, String name) throws Exception {
+        return deb(content, name, work.resolve(name + ".deb"), "Version: 1\n");
+    }
+
+    /** Makes a package that depends on others, under the name that apt gives it. */
+    Path deb(Path content, String name, String version, String depends) throws Exception {
+        return deb(
+                content,
+                name,
+                work.resolve(name + "_" + version + "_all.deb"),
+                "Version: " + version + "\nDepends: " + depends + "\n");
+    }
+
+    private static Path deb(Path content, String name, Path file, String fields) throws Exception {
         Path control = Files.createDirectories(content.resolve("DEBIAN")).resolve("control");
         Files.writeString(
                 control,
-                "Package: " + name + "\nVersion: 1\nArchitecture: all\nMaintainer: a test <test@example.org>\n"
+                "Package: " + name + "\n" + fields + "Architecture: all\nMaintainer: a test <test@example.org>\n"
                         + "Description: a kernel for a test\n");
-        Path file = work.resolve(name + ".deb");
         Process process = new ProcessBuilder(
                         "dpkg-deb", "--root-owner-group", "-Znone", "-b", content.toString(), file.toString())
                 .redirectErrorStream(true)

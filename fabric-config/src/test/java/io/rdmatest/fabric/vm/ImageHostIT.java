@@ -326,6 +326,104 @@ class ImageHostIT {
         assertThat(Host.image(makeFrom(image, extra))).exists();
     }
 
+    /** From 7.2 on Debian's package of a kernel is empty, and depends on those that hold it. */
+    private List<Path> splitKernel() throws Exception {
+        Path boot = Files.createDirectories(work.resolve("split-binary"));
+        Host.boot(boot, "1.0-amd64", host.bootImage("gzip", "-c"));
+        Path modules = Files.createDirectories(work.resolve("split-modules"));
+        Host.modules(modules, "1.0-amd64");
+        Path empty = Files.createDirectories(work.resolve("split-image"));
+        Path base = Files.createDirectories(work.resolve("split-base"));
+        String dependsOnBase = "kmod, linux-base-1.0-amd64 (= 1-1)";
+        return List.of(
+                host.deb(
+                        empty,
+                        "linux-image-1.0-amd64",
+                        "1-1",
+                        "dracut | initramfs-tools (>= 0.120), linux-base, linux-binary-1.0-amd64:any (= 1-1),"
+                                + " linux-modules-1.0-amd64 (= 1-1), linux-image-0.9"),
+                host.deb(boot, "linux-binary-1.0-amd64", "1-1", dependsOnBase),
+                host.deb(modules, "linux-modules-1.0-amd64", "1-1", dependsOnBase),
+                host.deb(base, "linux-base-1.0-amd64", "1-1", "linux-image-1.0-amd64"));
+    }
+
+    @Test
+    void packagesThatTheNamedOneDependsOnAreTakenFromBesideIt() throws Exception {
+        Path image = splitKernel().getFirst();
+        Files.createFile(work.resolve("linux-modules-1.0-amd64_2-1_all.deb"));
+
+        Path made = Host.image(makeFrom(image));
+
+        assertThat(made.resolve("manifest")).content().contains("# kernel 1.0-amd64\n");
+        assertThat(made.getFileName().toString()).startsWith("linux-image-1.0-amd64_1-1_all-");
+    }
+
+    @Test
+    void packageThatTheNamedOneDependsOnIsToldWhereItIsMissing() throws Exception {
+        List<Path> packages = splitKernel();
+        Files.delete(packages.getLast());
+        host.without("apt-cache");
+
+        Result result = makeFrom(packages.getFirst());
+
+        assertNothingIsMade(result);
+        assertThat(result.err())
+                .isEqualTo("rdma-vm: RDMA_VM_KERNEL_PACKAGE=" + packages.getFirst() + " is not a whole kernel:"
+                        + " linux-binary-1.0-amd64 depends"
+                        + " on linux-base-1.0-amd64 (1-1):"
+                        + " the package lists do not offer"
+                        + " linux-base-1.0-amd64: they are"
+                        + " missing or old, or this is not"
+                        + " Debian. Put the file of that"
+                        + " package beside it, or name it"
+                        + " as well, separated by ':'\n");
+    }
+
+    @Test
+    void packagesThatTheNewestKernelDependsOnAreFetchedOnce() throws Exception {
+        Path offered = Files.createDirectories(work.resolve("offered"));
+        for (Path deb : splitKernel()) {
+            Files.move(deb, offered.resolve(deb.getFileName()));
+        }
+        Path fetched = work.resolve("fetched");
+        host.program(
+                "apt-cache",
+                "case $1 in",
+                "    depends) echo linux-image-amd64; echo '  Depends: linux-image-1.0-amd64' ;;",
+                "    show)",
+                "        for name; do :; done",
+                "        file=$(echo '" + offered + "'/${name%%=*}_*)",
+                "        echo Version: 1-1; echo SHA256: $(sha256sum <$file | cut -d' ' -f1) ;;",
+                "esac");
+        host.program(
+                "apt-get",
+                "for name; do :; done",
+                "echo $name >>'" + fetched + "'",
+                "cp '" + offered + "'/${name%%=*}_* .");
+
+        Path made = Host.image(host.call("ready_image"));
+
+        assertThat(made.getFileName().toString()).startsWith("linux-image-1.0-amd64_1-1_amd64");
+        assertThat(fetched)
+                .hasContent("linux-image-1.0-amd64=1-1\n"
+                        + "linux-binary-1.0-amd64=1-1\n"
+                        + "linux-modules-1.0-amd64=1-1\n"
+                        + "linux-base-1.0-amd64=1-1");
+        // Later, without a network and without lists, and with an older version of the recipe's image gone.
+        host.program("apt-cache", "exit 100").program("apt-get", "exit 100");
+        run("sh", "-c", "rm -r '" + host.cache + "'/images '" + host.cache + "'/current-*");
+        assertThat(Host.image(host.call("ready_image")).getFileName()).isEqualTo(made.getFileName());
+        // Part of a kernel is none.
+        run(
+                "sh",
+                "-c",
+                "cd '" + host.cache
+                        + "' && rm -r images current-* && echo >>packages/linux-base-1.0-amd64_1-1_amd64.deb");
+        Result result = host.call("ready_image");
+        assertThat(result.status()).isEqualTo(75);
+        assertThat(result.err()).contains("linux-base-1.0-amd64");
+    }
+
     @Test
     void changedPackageOfTheSameNameIsUsed() throws Exception {
         Path first = Host.image(makeFrom(host.wholeDeb(host.bootImage("gzip", "-c"))));

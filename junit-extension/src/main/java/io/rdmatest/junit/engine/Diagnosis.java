@@ -11,6 +11,7 @@ import io.rdmatest.cm.EventChannel;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.OutstandingWork;
 import io.rdmatest.verbs.QpState;
@@ -219,8 +220,8 @@ public final class Diagnosis {
                 case "IBV_WC_RNR_RETRY_EXC_ERR" -> "the peer posted no receive in time";
                 case "IBV_WC_RETRY_EXC_ERR" -> "the peer is silent: it acknowledged nothing, for all retries";
                 case "IBV_WC_WR_FLUSH_ERR" ->
-                    "the queue pair went to the error state before this request's turn; an earlier failure, a disconnect"
-                            + " or the test itself is the cause";
+                    "the queue pair went to the error state before this request's turn; an earlier failure, a"
+                            + " disconnect or the test itself is the cause";
                 default -> "";
             };
         }
@@ -245,7 +246,7 @@ public final class Diagnosis {
         }
         if (work.sends() > 0) {
             return "the peer is silent: " + side.name() + " waits for the acknowledgement of " + work.sends() + " send"
-                    + (work.sends() == 1 ? "" : "s");
+                    + (work.sends() == 1 ? "" : "s") + endless(side);
         }
         if (work.receives() > 0) {
             String waits = side.name() + " has " + work.receives() + " receive" + (work.receives() == 1 ? "" : "s")
@@ -261,6 +262,19 @@ public final class Diagnosis {
                             .orElse(", and nothing came from queue pair " + side.destination());
         }
         return "there is nothing to wait for: " + side.name() + " has no work outstanding";
+    }
+
+    private static String endless(Side side) {
+        QueuePair queuePair = side.queuePair();
+        if (queuePair.type() != QpType.RC || side.attributes() == null) {
+            return "";
+        }
+        int retryCount = side.attributes().retryCount();
+        String driver = queuePair.protectionDomain().context().driver();
+        return DriverQuirks.retriesWithoutEnd(driver, retryCount)
+                ? "; with retry count " + retryCount + " " + driver + " repeats them without end: with "
+                        + DriverQuirks.LARGEST_FINITE_RETRY_COUNT + " they fail with IBV_WC_RETRY_EXC_ERR"
+                : "";
     }
 
     private Optional<Side> peer(Side side) {
