@@ -344,7 +344,7 @@ public final class EventChannel extends NativeResource {
                 throw new RdmaTimeoutException(
                         silence,
                         awaited + (id == null ? " on " + here.describe() : " on " + id.describe()),
-                        timeout,
+                        deadline,
                         here.lastSeen());
             }
             if (Thread.currentThread().isInterrupted()) {

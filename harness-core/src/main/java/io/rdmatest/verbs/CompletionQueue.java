@@ -569,7 +569,7 @@ public final class CompletionQueue extends VerbsObject {
             if (Deadline.isOver(deadline)) {
                 throw new RdmaTimeoutException(
                         (count == 1 ? "completion" : count + " completions") + " on " + describe(),
-                        timeout,
+                        Deadline.of(deadline, timeout),
                         came.isEmpty() ? "none came" : came.size() + " came: " + summary(came));
             }
             // A turn that waits for an event takes up to a slice. A turn that polls takes almost no time.
