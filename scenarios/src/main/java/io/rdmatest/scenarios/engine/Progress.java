@@ -264,11 +264,7 @@ public final class Progress {
                     }
                 }
             } catch (RdmaTimeoutException e) {
-                // A receive that completed while this thread was suspended is in time.
-                int ignored = take();
-                if (receivesTaken == receivesSeen) {
-                    return false;
-                }
+                return false;
             }
         }
         current = (int) (receivesTaken++ % receivedIds.length);
@@ -394,8 +390,14 @@ public final class Progress {
             return true;
         }
         if (System.nanoTime() - deadline >= 0) {
+            // What completed while this thread was suspended is in time.
+            if (take() > 0) {
+                return false;
+            }
             throw new RdmaTimeoutException(
-                    what, Deadline.of(deadline, limit), sendsSeen + " requests and " + receivesSeen + " receives completed before");
+                    what,
+                    Deadline.of(deadline, limit),
+                    sendsSeen + " requests and " + receivesSeen + " receives completed before");
         }
         return false;
     }
