@@ -301,21 +301,29 @@ public enum Cause {
      * Finds the cause of a failure.
      *
      * <p>The outermost exception of the chain that knows its cause decides. An assertion error always means that the fabric
-     * failed: causes with another verdict below it do not count.
+     * failed: causes with another verdict below it do not count. A wait that gave up before its limit is a {@link #DEFECT} wherever
+     * it is in the chain, because the rest was concluded from it.
      *
      * @param failure any throwable
      * @return the cause; {@link #ASSERTION} or {@link #DEFECT} if no exception in the chain knows it
      */
     public static Cause of(Throwable failure) {
+        Cause found = null;
         boolean asserted = false;
         Throwable current = failure;
         for (int depth = 0; current != null && depth < DEEPEST; depth++) {
             Cause known = known(current);
-            if (known != null) {
-                return asserted && known.verdict != Verdict.FAILED ? ASSERTION : known;
+            if (current instanceof RdmaTimeoutException && known == DEFECT) {
+                return DEFECT;
+            }
+            if (found == null && known != null) {
+                found = asserted && known.verdict != Verdict.FAILED ? ASSERTION : known;
             }
             asserted |= current instanceof AssertionError;
             current = current.getCause();
+        }
+        if (found != null) {
+            return found;
         }
         return asserted ? ASSERTION : DEFECT;
     }

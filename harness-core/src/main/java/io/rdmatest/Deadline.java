@@ -17,9 +17,9 @@ public final class Deadline {
     private final Duration timeout;
     private final long end;
 
-    private Deadline(Duration timeout) {
+    private Deadline(long end, Duration timeout) {
         this.timeout = timeout;
-        this.end = end(timeout);
+        this.end = end;
     }
 
     /**
@@ -29,7 +29,22 @@ public final class Deadline {
      * @throws IllegalArgumentException if it is negative
      */
     public static Deadline after(Duration timeout) {
-        return new Deadline(timeout);
+        return new Deadline(end(timeout), timeout);
+    }
+
+    /**
+     * Returns a deadline that was kept as a plain {@code long}.
+     *
+     * @param end what {@link #end(Duration)} returned
+     * @param timeout the timeout that it was given
+     */
+    public static Deadline of(long end, Duration timeout) {
+        return new Deadline(end, timeout);
+    }
+
+    /** Returns the longest time to wait, counted from the beginning of the wait. */
+    public Duration timeout() {
+        return timeout;
     }
 
     /** Returns the remaining time; zero if the deadline has passed. */
@@ -68,10 +83,37 @@ public final class Deadline {
      */
     public void check(String awaited, Supplier<String> lastSeen) {
         if (isOver()) {
-            throw new RdmaTimeoutException(awaited, timeout, lastSeen.get());
+            throw new RdmaTimeoutException(awaited, this, lastSeen.get());
         }
         if (Thread.currentThread().isInterrupted()) {
             throw new RdmaException(Cause.INTERRUPTED, "interrupted while waiting for " + awaited);
+        }
+    }
+
+    /**
+     * Waits for the end of a thread, also while the caller is interrupted. {@link Thread#isAlive} must not decide afterwards: it may
+     * still be true for a moment when a join has returned.
+     *
+     * @param thread the thread; one that was never started counts as ended
+     * @param whenInterrupted runs at each interrupt of the caller, which stays interrupted
+     * @return whether it has ended; false if the deadline passed
+     */
+    public boolean join(Thread thread, Runnable whenInterrupted) {
+        boolean interrupted = false;
+        try {
+            while (thread.getState() != Thread.State.NEW) {
+                try {
+                    return thread.join(remaining());
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                    whenInterrupted.run();
+                }
+            }
+            return true;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -74,7 +74,7 @@ class CauseTests {
     @Test
     void anAssertionIsAFailureOfTheFabricWhateverIsBelowIt() {
         Throwable memory = new RdmaException("ibv_reg_mr", "", 12);
-        Throwable lost = new RdmaTimeoutException("message", Duration.ofSeconds(1), "");
+        Throwable lost = RdmaTimeoutException.reported(Cause.TIMEOUT, "message", Duration.ofSeconds(1), "");
         assertThat(Cause.of(new AssertionError("promised", memory))).isEqualTo(Cause.ASSERTION);
         assertThat(Cause.of(new AssertionError("promised", lost))).isEqualTo(Cause.TIMEOUT);
         assertThat(Cause.of(new IllegalStateException(new AssertionError("below"))))

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -73,5 +74,46 @@ class DeadlineTests {
                 .matches(e -> e.rdmaCause() == Cause.INTERRUPTED)
                 .withMessageContaining("interrupted while waiting for event");
         assertThat(Thread.interrupted()).isTrue();
+    }
+
+    /** Else a mistake of ours would be the fabric's. */
+    @Test
+    void aTimeoutBeforeItsLimitIsADefectOfRdmatest() {
+        RdmaTimeoutException early =
+                new RdmaTimeoutException(Cause.PEER_ABSENT, "event", Deadline.after(HOUR), "2 others arrived");
+
+        assertThat(early.rdmaCause()).isEqualTo(Cause.DEFECT);
+        assertThat(early)
+                .hasMessageMatching("no event within 3600000 ms; the wait ended 3[56]\\d{5} ms before its limit, which is a"
+                        + " defect of rdmatest and says nothing about the fabric; 2 others arrived");
+        // Also where another failure was concluded from it.
+        assertThat(Cause.of(new AssertionError("the peer is lost", early))).isEqualTo(Cause.DEFECT);
+        assertThat(Cause.of(new RdmaException(Cause.PEER_LOST, "lost").initCause(early))).isEqualTo(Cause.DEFECT);
+
+        RdmaTimeoutException late = new RdmaTimeoutException(
+                Cause.PEER_ABSENT, "event", Deadline.of(Deadline.end(Duration.ZERO), Duration.ZERO), "");
+        assertThat(late.rdmaCause()).isEqualTo(Cause.PEER_ABSENT);
+        assertThat(late).hasMessage("no event within 0 ms");
+    }
+
+    @Test
+    void joiningTellsWhetherTheThreadHasEnded() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        Thread waiting = Thread.ofPlatform().daemon().start(() -> {
+            try {
+                end.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        assertThat(Deadline.after(Duration.ZERO).join(waiting, () -> {})).isFalse();
+
+        Thread.currentThread().interrupt();
+        assertThat(Deadline.after(HOUR).join(waiting, end::countDown)).isTrue();
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(Deadline.after(Duration.ZERO).join(waiting, () -> {})).isTrue();
+
+        Thread never = Thread.ofPlatform().unstarted(() -> {});
+        assertThat(Deadline.after(HOUR).join(never, () -> {})).isTrue();
     }
 }

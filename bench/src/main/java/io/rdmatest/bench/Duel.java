@@ -1,5 +1,6 @@
 package io.rdmatest.bench;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
@@ -118,7 +119,7 @@ final class Duel {
                 throw new OtherEndFailedException();
             }
             if (System.nanoTime() - deadline >= 0) {
-                throw new RdmaTimeoutException(what, limit, "nothing came any more");
+                throw new RdmaTimeoutException(what, Deadline.of(deadline, limit), "nothing came any more");
             }
         }
     }

@@ -15,6 +15,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,7 +58,9 @@ public final class FabricCheck {
         /** This host's device does not reach the node's address. */
         NO_ROUTE,
         /** The device does not keep what the file promises. */
-        BROKEN_PROMISE
+        BROKEN_PROMISE,
+        /** The node is another node of the file, too: a pair of them would measure one device. */
+        DUPLICATE
     }
 
     /**
@@ -192,12 +195,43 @@ public final class FabricCheck {
      * @param node the node
      * @param host the properties of its host: host, kernel, java, rdma-core, memlock (the limit of locked memory,
      *     ulimit -l, in KiB or unlimited); empty if it did not answer; an unknown value is empty
+     * @param machine the boot of its host's kernel and its network namespace; empty if unknown
      * @param places the devices, in the order of the rails
      * @param problems the problems; empty if the node can be used
      * @param notes the checks that were left out, and why
      */
     public record Result(
-            Node node, Map<String, String> host, List<Place> places, List<Problem> problems, List<String> notes) {
+            Node node,
+            Map<String, String> host,
+            String machine,
+            List<Place> places,
+            List<Problem> problems,
+            List<String> notes) {
+
+        /** Creates the result of a node whose machine is unknown. */
+        public Result(
+                Node node, Map<String, String> host, List<Place> places, List<Problem> problems, List<String> notes) {
+            this(node, host, "", places, problems, notes);
+        }
+
+        private Result with(List<Problem> all) {
+            return new Result(node, host, machine, places, all, notes);
+        }
+
+        /**
+         * Returns what keeps the node from being used: it is not reached, not ready, or another node, too.
+         *
+         * @return {@code node b: its launch command ...}; empty if it can be used
+         */
+        public Optional<String> unusable() {
+            return problems.stream()
+                    .filter(problem -> switch (problem.kind()) {
+                        case UNREACHABLE, NOT_READY, DUPLICATE -> true;
+                        case NO_ROUTE, BROKEN_PROMISE -> false;
+                    })
+                    .findFirst()
+                    .map(problem -> "node " + node.name() + ": " + problem.text());
+        }
 
         /** Copies the lists. */
         public Result {
@@ -281,6 +315,7 @@ public final class FabricCheck {
                     .toList();
         }
         Result local = tryAddresses || nodes.contains(fabric.local()) ? local(fabric.local()) : null;
+        boolean connects = tryAddresses && EventChannel.unusable().isEmpty();
         List<Result> results = new ArrayList<>();
         // In parallel: otherwise the waits for many unreachable hosts would add up.
         try (ExecutorService workers = Executors.newFixedThreadPool(Math.min(AT_ONCE, nodes.size()), work -> {
@@ -293,14 +328,51 @@ public final class FabricCheck {
                         Result result = local != null && node.equals(fabric.local())
                                 ? local
                                 : node.isLocal() ? local(node) : launched(node);
-                        return local != null && tryAddresses ? reached(result, local) : result;
+                        return local != null && connects ? reached(result, local) : result;
                     }))
                     .toList();
             for (Future<Result> each : running) {
                 results.add(of(each));
             }
         }
-        return List.copyOf(results);
+        return withDuplicates(results);
+    }
+
+    /**
+     * Adds a problem to each node that is a node before it, too: it has the same port of the same machine in the same network
+     * namespace, or the same GID. Containers and network namespaces of one machine are nodes of their own if their devices or GIDs
+     * differ.
+     */
+    static List<Result> withDuplicates(List<Result> results) {
+        List<Result> told = new ArrayList<>();
+        Map<String, String> ports = new HashMap<>();
+        Map<String, String> gids = new HashMap<>();
+        for (Result result : results) {
+            List<Problem> problems = new ArrayList<>(result.problems());
+            String name = result.node().name();
+            for (Place place : result.places()) {
+                String machine = result.machine();
+                String port = place.device() + "/" + place.port();
+                String onPort =
+                        machine.isEmpty() ? null : ports.putIfAbsent(place.rail() + " " + machine + " " + port, name);
+                String onGid = gids.putIfAbsent(place.rail() + " " + place.gid(), name);
+                String text = onPort != null
+                        ? "it is the same machine as node " + onPort + ", "
+                                + result.host().get("host") + ", with the same " + port
+                                + ": a pair of them measures one device; to do: correct the launch of one, or leave it"
+                                + " out"
+                        : onGid != null
+                                ? "its GID " + place.gid() + " is also that of node " + onGid
+                                        + ": a pair of them connects to itself; to do: if they are one machine,"
+                                        + " correct the launch of one, otherwise its address"
+                                : null;
+                if (text != null) {
+                    problems.add(new Problem(Kind.DUPLICATE, inRail(place.rail(), text)));
+                }
+            }
+            told.add(result.with(problems));
+        }
+        return List.copyOf(told);
     }
 
     private static Result of(Future<Result> running) throws InterruptedException {
@@ -353,7 +425,9 @@ public final class FabricCheck {
                 problems.add(new Problem(Kind.NOT_READY, inRail(rail.getKey(), String.valueOf(e.getMessage()))));
             }
         }
-        return new Result(node, host, places, problems, notes(node, List.of()));
+        // Without it every address would seem not to be reached.
+        EventChannel.unusable().ifPresent(text -> problems.add(new Problem(Kind.NOT_READY, text)));
+        return new Result(node, host, probe == null ? "" : probe.machine(), places, problems, notes(node, List.of()));
     }
 
     private static String known(String value) {
@@ -386,7 +460,7 @@ public final class FabricCheck {
                 unknown.add("the promised capabilities: a shell can't ask the device for them, a test does");
             }
         }
-        return new Result(node, probe.host(), places, problems, notes(node, unknown));
+        return new Result(node, probe.host(), probe.machine(), places, problems, notes(node, unknown));
     }
 
     private static List<String> notes(Node node, List<String> unknown) {
@@ -434,7 +508,7 @@ public final class FabricCheck {
                 }
             }
         }
-        return new Result(result.node(), result.host(), result.places(), problems, result.notes());
+        return result.with(problems);
     }
 
     private static @Nullable Place place(Result result, String rail) {

@@ -87,6 +87,7 @@ final class NodeProbe {
     private final Map<String, Integer> links = new LinkedHashMap<>();
     private final Map<GidEntry, String> interfacesOfGids = new HashMap<>();
     private final NodeSettings settings = new NodeSettings();
+    private String machine = "";
     private boolean answered;
 
     private NodeProbe(Node node) {
@@ -160,6 +161,11 @@ final class NodeProbe {
         return host;
     }
 
+    /** Returns what tells its machine and network namespace from all others; empty if unknown. */
+    String machine() {
+        return machine;
+    }
+
     private static List<String> lines(LaunchedCommand.Answer answer) {
         return answer.out()
                 .lines()
@@ -179,6 +185,7 @@ final class NodeProbe {
         read(lines);
         judgeJava(lines);
         judgeMemlock(lines);
+        judgeManager(lines);
         List<String> missing = Stream.of("librdmacm.so.1", "libibverbs.so.1")
                 .filter(library -> !lines.contains("library " + library))
                 .toList();
@@ -197,8 +204,20 @@ final class NodeProbe {
                 && memlock.matches("\\d{1,18}")
                 && Long.parseLong(memlock) < LEAST_MEMLOCK_KIB) {
             notReady("its user may lock " + memlock + " KiB of memory there (ulimit -l), and " + LEAST_MEMLOCK_KIB
-                    + " KiB are needed at least; to do: raise memlock in /etc/security/limits.conf there, or for a service"
-                    + " LimitMEMLOCK, and log in again");
+                    + " KiB are needed at least; to do: raise memlock in /etc/security/limits.conf there, or for a"
+                    + " service LimitMEMLOCK, and log in again");
+        }
+    }
+
+    private void judgeManager(List<String> lines) {
+        String missing = value(lines, "no-manager ");
+        if (!missing.isEmpty()) {
+            notReady(
+                    missing.equals("container")
+                            ? "the container there lacks /dev/infiniband/rdma_cm, which connections need: start it"
+                                    + " with --device /dev/infiniband/rdma_cm"
+                            : "/dev/infiniband/rdma_cm is missing there, which connections need: load the kernel module"
+                                    + " ('modprobe rdma_ucm' as root, for a container on its host)");
         }
     }
 
@@ -225,8 +244,8 @@ final class NodeProbe {
             }
             case TIMED_OUT ->
                 command + " gave no answer within " + timeout.toMillis() / 1e3 + " s" + said(wrote)
-                        + "; to do: check that the host is up, and that the command asks for nothing, such as a password"
-                        + " (ssh -o BatchMode=yes says at once what is missing)";
+                        + "; to do: check that the host is up, and that the command asks for nothing, such as a"
+                        + " password (ssh -o BatchMode=yes says at once what is missing)";
             case FLOODED ->
                 command + " writes without end" + said(wrote)
                         + "; to do: let it run the words that follow it, here sh, and write nothing of its own";
@@ -327,6 +346,7 @@ final class NodeProbe {
         Matcher library = RDMA_CORE.matcher(value(lines, "rdma-core "));
         host.put("rdma-core", library.find() ? library.group(1) : "");
         host.put("memlock", value(lines, "memlock "));
+        machine = value(lines, "machine ");
         // In the script's order: a GID follows its port.
         for (String line : lines) {
             String[] words = line.split(" ", 7);

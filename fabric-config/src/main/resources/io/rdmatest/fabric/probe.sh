@@ -58,6 +58,19 @@ say kernel "$(uname -sr)"
 say memlock "$({ ulimit -l; } 2>/dev/null)"
 say user "$(id -u 2>/dev/null)"
 
+# Two nodes with the same line are one machine, or containers of one that share its network. The folders are others in tests.
+dev=${RDMATEST_DEV:-/dev}
+proc=${RDMATEST_PROC:-/proc}
+boot=
+{ read -r boot <"$proc/sys/kernel/random/boot_id"; } 2>/dev/null
+network=$(readlink "$proc/self/ns/net" 2>/dev/null </dev/null)
+[ -z "$boot" ] || [ -z "$network" ] || say machine "$boot" "$network"
+
+# A container may have the file of a device without that of the connection manager.
+if [ -d "$dev/infiniband" ] && [ ! -e "$dev/infiniband/rdma_cm" ]; then
+    if [ -e "$sys/class/misc/rdma_cm" ]; then say no-manager container; else say no-manager module; fi
+fi
+
 if [ -z "$java" ]; then
     say java-looked "$looked"
     [ -z "$seen" ] || say java-seen "$seen"

@@ -299,4 +299,68 @@ class NodeComparisonTests {
     void theLimitOfThisProcessIsKnown() {
         assertThat(NodeComparison.memlockHere()).matches("\\d+|unlimited");
     }
+
+    private static Result on(String name, String machine, String device, String gid) {
+        InetAddress address = InetAddress.ofLiteral(gid);
+        Result node = node(
+                name,
+                Map.of("host", "h"),
+                new Place(
+                        "",
+                        device,
+                        1,
+                        3,
+                        Gid.of(address),
+                        GidType.ROCE_V2,
+                        address,
+                        100,
+                        4096,
+                        "mlx5_core",
+                        "",
+                        Map.of()));
+        return new Result(node.node(), node.host(), machine, node.places(), List.of(), List.of());
+    }
+
+    private static List<String> duplicates(Result... results) {
+        return FabricCheck.withDuplicates(List.of(results)).stream()
+                .flatMap(result -> result.unusable().stream())
+                .toList();
+    }
+
+    /** Their pairs would measure one device, and a dead fabric would seem to be well. */
+    @Test
+    void nodesThatAreOneMachineAreNamed() {
+        assertThat(duplicates(
+                        on("a", "boot-1 net:[1]", "mlx5_0", "192.0.2.1"),
+                        on("b", "boot-2 net:[1]", "mlx5_0", "192.0.2.2"),
+                        on("c", "boot-2 net:[1]", "mlx5_0", "192.0.2.2"),
+                        on("d", "boot-2 net:[1]", "mlx5_0", "192.0.2.3")))
+                .containsExactly(
+                        "node c: it is the same machine as node b, h, with the same mlx5_0/1: a pair of them measures"
+                                + " one device; to do: correct the launch of one, or leave it out",
+                        "node d: it is the same machine as node b, h, with the same mlx5_0/1: a pair of them measures"
+                                + " one device; to do: correct the launch of one, or leave it out");
+    }
+
+    /** A host that has no shell, or no /proc, does not tell which machine it is. */
+    @Test
+    void nodesWithOneGidAreNamed() {
+        assertThat(duplicates(
+                        on("a", "", "mlx5_0", "192.0.2.1"),
+                        on("b", "", "mlx5_0", "192.0.2.2"),
+                        on("c", "boot-1 net:[1]", "mlx5_1", "192.0.2.1")))
+                .singleElement()
+                .asString()
+                .matches("node c: its GID .* is also that of node a: a pair of them connects to itself; to do: .*");
+    }
+
+    @Test
+    void containersWithTheirOwnDevicesAndNetworkNamespacesAreNodesOfTheirOwn() {
+        assertThat(duplicates(
+                        on("host", "boot-1 net:[1]", "mlx5_0", "192.0.2.1"),
+                        on("other device", "boot-1 net:[1]", "mlx5_1", "192.0.2.2"),
+                        on("other namespace", "boot-1 net:[2]", "mlx5_0", "192.0.2.3"),
+                        on("other machine", "boot-2 net:[1]", "mlx5_0", "192.0.2.4")))
+                .isEmpty();
+    }
 }

@@ -211,7 +211,7 @@ public final class AddressInfo {
             requireGid(node);
             requireGid(hints.source());
         }
-        long nanos = Deadline.nanos(timeout);
+        Deadline deadline = Deadline.after(timeout);
         Native.requireLibraries();
         CompletableFuture<List<AddressInfo>> answer = new CompletableFuture<>();
         Thread thread = Thread.ofPlatform().daemon().name("rdma_getaddrinfo").unstarted(() -> {
@@ -224,10 +224,10 @@ public final class AddressInfo {
         thread.start();
         String awaited = "address of " + node + " from rdma_getaddrinfo";
         try {
-            return answer.get(nanos, TimeUnit.NANOSECONDS);
+            return answer.get(deadline.nanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             throw new RdmaTimeoutException(
-                    Cause.UNKNOWN_HOST, awaited, timeout, "the name service or ibacm did not answer");
+                    Cause.UNKNOWN_HOST, awaited, deadline, "the name service or ibacm did not answer");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new RdmaException(Cause.INTERRUPTED, "interrupted while waiting for the " + awaited);

@@ -460,7 +460,7 @@ public final class CmId extends NativeResource {
                 wanted.cName() + " for " + target,
                 timeout);
         if (event.type() == error && event.status() == -rdma_h.ETIMEDOUT()) {
-            throw new RdmaTimeoutException(
+            throw RdmaTimeoutException.reported(
                     wanted.silence(),
                     wanted.cName() + " for " + target + " on " + describe(),
                     timeout,

@@ -9,6 +9,7 @@ import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.ffi.rdma_cm_event;
 import io.rdmatest.ffi.rdma_event_channel;
 import io.rdmatest.internal.Descriptors;
+import io.rdmatest.internal.ManagerFile;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -118,10 +119,20 @@ public final class EventChannel extends NativeResource {
     }
 
     /**
+     * Returns why no channel can be created on this host: the file of the connection manager is missing, as in a container that was
+     * given a device only.
+     *
+     * @return one sentence with the cure; empty if the file is there, or there is no device
+     */
+    public static Optional<String> unusable() {
+        return ManagerFile.missing();
+    }
+
+    /**
      * Creates a channel.
      *
      * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
-     * @throws RdmaException ENODEV if there is no RDMA device, ENOENT if the kernel has no rdma_ucm, EACCES if the
+     * @throws RdmaException ENODEV if there is no RDMA device, ENOENT if there is no /dev/infiniband/rdma_cm, EACCES if the
      *     process may not open it
      */
     public static EventChannel create() {
@@ -333,7 +344,7 @@ public final class EventChannel extends NativeResource {
                 throw new RdmaTimeoutException(
                         silence,
                         awaited + (id == null ? " on " + here.describe() : " on " + id.describe()),
-                        timeout,
+                        deadline,
                         here.lastSeen());
             }
             if (Thread.currentThread().isInterrupted()) {

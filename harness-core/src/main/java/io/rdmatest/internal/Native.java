@@ -1,5 +1,6 @@
 package io.rdmatest.internal;
 
+import io.rdmatest.Cause;
 import io.rdmatest.NativeAccessException;
 import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
@@ -97,7 +98,15 @@ public final class Native {
      * @return the exception, with the errno of the calling thread's last capturing call
      */
     public static RdmaException failure(String call, String operands) {
-        return new RdmaException(call, operands, errno());
+        int errno = errno();
+        if (call.equals("rdma_create_event_channel") || call.equals("rsocket")) {
+            String missing = ManagerFile.missing().orElse(null);
+            if (missing != null) {
+                return new RdmaException(
+                        Cause.HOST_NOT_READY, call + " failed: " + Errno.name(errno) + ": " + missing, call, errno);
+            }
+        }
+        return new RdmaException(call, operands, errno);
     }
 
     /**

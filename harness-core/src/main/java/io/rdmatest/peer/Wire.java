@@ -164,20 +164,11 @@ final class Wire {
     /** Waits until all threads of the channel have ended. */
     boolean join(Duration most) {
         Deadline deadline = Deadline.after(most);
-        boolean interrupted = false;
+        boolean ended = true;
         for (Thread thread : new Thread[] {reader, writer, watch}) {
-            while (thread != Thread.currentThread() && thread.isAlive() && !deadline.isOver()) {
-                try {
-                    thread.join(deadline.remaining());
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
+            ended &= thread != Thread.currentThread() && deadline.join(thread, () -> {});
         }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return !reader.isAlive() && !writer.isAlive() && !watch.isAlive();
+        return ended;
     }
 
     /** Returns the text since the last newline; may be empty. */

@@ -354,7 +354,7 @@ public final class RSocket extends NativeResource {
                 throw Native.failure("raccept", describe());
             }
             if (!wait.slice(rdma_h.POLLIN())) {
-                throw new RdmaTimeoutException(Cause.PEER_ABSENT, "connection to accept at " + describe(), timeout, "");
+                throw new RdmaTimeoutException(Cause.PEER_ABSENT, "connection to accept at " + describe(), wait.deadline, "");
             }
         }
     }
@@ -410,7 +410,7 @@ public final class RSocket extends NativeResource {
                     throw Native.failure("rconnect", describe() + ", " + target);
                 }
                 if (result != 0) {
-                    awaitConnection(target, wait, timeout);
+                    awaitConnection(target, wait);
                 }
                 connected = true;
             } finally {
@@ -420,10 +420,10 @@ public final class RSocket extends NativeResource {
         shown = "rsocket " + fd + " (connected to " + target + ")";
     }
 
-    private void awaitConnection(String target, Wait wait, Duration timeout) {
+    private void awaitConnection(String target, Wait wait) {
         while (!wait.ready()) {
             if (!wait.slice(rdma_h.POLLOUT())) {
-                throw new RdmaTimeoutException(Cause.PEER_ABSENT, "connection to " + target, timeout, describe());
+                throw new RdmaTimeoutException(Cause.PEER_ABSENT, "connection to " + target, wait.deadline, describe());
             }
         }
         int error = option(rdma_h.SOL_SOCKET(), rdma_h.SO_ERROR());
@@ -762,7 +762,7 @@ public final class RSocket extends NativeResource {
                 throw new RdmaTimeoutException(
                         (send ? "room to send " : "data to receive ") + (all ? size + " bytes" : "") + " on "
                                 + describe(),
-                        timeout,
+                        wait.deadline,
                         done + " of " + size + " bytes were " + (send ? "sent" : "received"));
             }
         }
@@ -853,7 +853,7 @@ public final class RSocket extends NativeResource {
                     throw Native.failure("riowrite", describe() + ", " + size + " bytes, offset " + offset);
                 } else if (!wait.slice(rdma_h.POLLOUT())) {
                     throw new RdmaTimeoutException(
-                            "room to write " + size + " bytes on " + describe(), timeout, done + " bytes were written");
+                            "room to write " + size + " bytes on " + describe(), wait.deadline, done + " bytes were written");
                 }
             }
         }
@@ -1155,7 +1155,8 @@ public final class RSocket extends NativeResource {
     }
 
     private static RdmaTimeoutException cutShort(String call) {
-        return new RdmaTimeoutException(
+        return RdmaTimeoutException.reported(
+                Cause.TIMEOUT,
                 "end of " + call,
                 CLOSING,
                 "the peer's device did not acknowledge and the transport did not give up, or this device lost a"
@@ -1163,7 +1164,7 @@ public final class RSocket extends NativeResource {
     }
 
     private static RdmaTimeoutException neverReturned(String call, Duration waited, DetachedCall waiting) {
-        return new RdmaTimeoutException("end of " + call, waited, waiting.whereToLook());
+        return RdmaTimeoutException.reported(Cause.TIMEOUT, "end of " + call, waited, waiting.whereToLook());
     }
 
     /** Completes a {@link #close} that gave up waiting. That call may not have returned yet. */

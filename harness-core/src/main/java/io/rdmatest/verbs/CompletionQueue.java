@@ -305,8 +305,9 @@ public final class CompletionQueue extends VerbsObject {
             return new RdmaException(
                     Cause.CALL_FAILED,
                     call + "(" + describe() + ") failed: it returned " + result
-                            + ", which is no errno but the provider's own number. mlx4, mlx5 and hns return -2 where they find"
-                            + " no queue pair for a completion. The completion is lost: close the queue pairs and the queue.",
+                            + ", which is no errno but the provider's own number. mlx4, mlx5 and hns return -2 where"
+                            + " they find no queue pair for a completion. The completion is lost: close the queue"
+                            + " pairs and the queue.",
                     call,
                     0);
         }
@@ -556,6 +557,7 @@ public final class CompletionQueue extends VerbsObject {
         private final boolean byEvent;
         private final long deadline;
         private boolean armed;
+        private boolean last;
         private int turn;
 
         Waiting(int count, Duration timeout, boolean byEvent) {
@@ -567,9 +569,14 @@ public final class CompletionQueue extends VerbsObject {
 
         void turn(List<WorkCompletion> came) {
             if (Deadline.isOver(deadline)) {
+                if (!last) {
+                    // What completed while this thread was suspended is in time: one more poll.
+                    last = true;
+                    return;
+                }
                 throw new RdmaTimeoutException(
                         (count == 1 ? "completion" : count + " completions") + " on " + describe(),
-                        timeout,
+                        Deadline.of(deadline, timeout),
                         came.isEmpty() ? "none came" : came.size() + " came: " + summary(came));
             }
             // A turn that waits for an event takes up to a slice. A turn that polls takes almost no time.

@@ -636,7 +636,7 @@ public final class DeviceContext extends VerbsObject {
             }
             Verbs.failIfInterrupted(awaited);
             if (Deadline.isOver(deadline)) {
-                throw new RdmaTimeoutException(awaited, timeout, "");
+                throw new RdmaTimeoutException(awaited, Deadline.of(deadline, timeout), "");
             }
         }
     }

@@ -1016,7 +1016,7 @@ public final class QueuePair extends VerbsObject {
             if (Deadline.isOver(deadline)) {
                 throw new RdmaTimeoutException(
                         "drained queues of " + describe(),
-                        timeout,
+                        Deadline.of(deadline, timeout),
                         "send queue " + (sendDone ? "" : "not ") + "drained, receive queue "
                                 + (receiveDone ? "" : "not ") + "drained, " + taken.size() + " completions");
             }

@@ -1,6 +1,7 @@
 package io.rdmatest.wire;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  *     (DREQ); 0 if the message has none
  * @param startingPsn the packet sequence number at which the receiver must start (REQ, REP); 0 if the message has none
  * @param mtu the path MTU in bytes (REQ); 0 if the message has none
+ * @param retrying how long the sides may repeat an unanswered request at most (REQ): four ACK timeouts for each attempt, section
+ *     9.7.6.1.3; zero if there is no limit, or the message has none
  * @param serviceId the service that the sender connects to (REQ, SIDR REQ, SIDR REP); 0 if the message has none
  * @param reason the reject reason (REJ), or the status (SIDR REP); 0 if the message has none
  * @param privateData the private data field, read-only, padded with zeros to its full length; a request of rdma_cm
@@ -29,6 +32,7 @@ public record CmMessage(
         int queuePair,
         int startingPsn,
         int mtu,
+        Duration retrying,
         long serviceId,
         int reason,
         ByteBuffer privateData) {
@@ -115,6 +119,7 @@ public record CmMessage(
                 },
                 // 1 is 256 bytes, 5 is 4096.
                 type == Type.REQ ? SMALLEST_MTU << (data.get(50) >> 4 & 7) : 0,
+                type == Type.REQ ? retrying(data.get(95) >> 3 & 0x1f, data.get(47) & 7) : Duration.ZERO,
                 switch (type) {
                     case REQ, SIDR_REQ -> data.getLong(8);
                     case SIDR_REP -> data.getLong(12);
@@ -126,6 +131,11 @@ public record CmMessage(
                     default -> 0;
                 },
                 data.slice(type.privateDataOffset, type.privateDataLength).asReadOnlyBuffer());
+    }
+
+    /** The ACK timeout is 4.096 us times 2 to the power of its field; 0 is no limit. */
+    private static Duration retrying(int ackTimeout, int retries) {
+        return ackTimeout == 0 ? Duration.ZERO : Duration.ofNanos((4096L << ackTimeout) * 4 * (retries + 1));
     }
 
     /** Returns the port of a request of rdma_cm; -1 for other messages. */

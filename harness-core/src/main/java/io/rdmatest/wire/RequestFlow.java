@@ -45,7 +45,7 @@ final class RequestFlow {
     /** An unacknowledged request: the position after it, and its time. */
     private record Pending(long end, Instant time) {}
 
-    /** Requests this short before a disconnect may still be in flight. */
+    /** A packet this long after the one before it may belong to another connection. */
     private static final Duration IN_FLIGHT = Duration.ofSeconds(1);
 
     /** A larger jump of the sequence numbers means another connection. */
@@ -114,6 +114,9 @@ final class RequestFlow {
     private boolean reliable = true;
     private boolean closed;
     private boolean overdue;
+
+    /** How long a request may stay unanswered, by all its retransmissions; zero if unknown. */
+    private Duration retrying = Duration.ZERO;
     private boolean failed;
     private boolean ambiguous;
     private long requests;
@@ -133,10 +136,11 @@ final class RequestFlow {
         this.partial = partial;
     }
 
-    /** Starts at the packet sequence number that both sides agreed on. */
-    void agree(int startingPsn, int pathMtu, Instant time) {
+    /** Starts at the packet sequence number that both sides agreed on, with what the request for the connection says. */
+    void agree(int startingPsn, CmMessage agreement, Instant time) {
         base = startingPsn;
-        mtu = pathMtu;
+        mtu = agreement.mtu();
+        retrying = agreement.retrying();
         agreed = true;
         agreedAt = time;
     }
@@ -170,12 +174,13 @@ final class RequestFlow {
                         || before.time().plus(IN_FLIGHT).isBefore(packet.time()));
     }
 
-    /** Notes a disconnect: requests in flight may stay without an answer. */
+    /** Notes a disconnect: requests that may still be repeated may stay without an answer. */
     void close(Instant time) {
         if (!closed) {
             closed = true;
             overdue = !pending.isEmpty()
-                    && pending.getFirst().time().plus(IN_FLIGHT).isBefore(time);
+                    && !retrying.isZero()
+                    && pending.getFirst().time().plus(retrying).isBefore(time);
         }
     }
 

@@ -234,19 +234,7 @@ public final class WireCapture implements AutoCloseable {
     }
 
     private void join() {
-        boolean interrupted = false;
-        Deadline deadline = Deadline.after(JOIN);
-        while (thread.isAlive() && !deadline.isOver()) {
-            try {
-                boolean ignored = thread.join(deadline.remaining());
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        if (thread.isAlive()) {
+        if (!Deadline.after(JOIN).join(thread, () -> {})) {
             throw new IllegalStateException(thread.getName() + " did not end; its disk may hang");
         }
     }

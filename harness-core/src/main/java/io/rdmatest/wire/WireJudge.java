@@ -583,8 +583,8 @@ public final class WireJudge {
             exchange.toServer = toServer;
             exchange.toClient = toClient;
             // Each side chooses the starting PSN of the other one.
-            open(toServer, message.startingPsn(), exchange.request.mtu(), packet.time());
-            open(toClient, exchange.request.startingPsn(), exchange.request.mtu(), packet.time());
+            open(toServer, message.startingPsn(), exchange.request, packet.time());
+            open(toClient, exchange.request.startingPsn(), exchange.request, packet.time());
             forgetOpposite(toServer);
             forgetOpposite(toClient);
             opposites.put(toServer, toClient);
@@ -593,9 +593,9 @@ public final class WireJudge {
     }
 
     /** Begins a connection, possibly on a reused queue pair number. */
-    private void open(Key key, int startingPsn, int mtu, Instant time) {
+    private void open(Key key, int startingPsn, CmMessage agreement, Instant time) {
         RequestFlow flow = new RequestFlow(key, violations, fromField);
-        flow.agree(startingPsn, mtu, time);
+        flow.agree(startingPsn, agreement, time);
         RequestFlow before = flows.put(key, flow);
         if (before != null) {
             before.close(time);

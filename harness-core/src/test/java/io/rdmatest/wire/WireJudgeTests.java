@@ -61,9 +61,14 @@ class WireJudgeTests {
     }
 
     private static Roce request(int queuePair, int psn) {
+        return request(queuePair, psn, 14);
+    }
+
+    private static Roce request(int queuePair, int psn, int ackTimeout) {
         ByteBuffer data = Packets.data();
         data.putInt(0, ID_A).putLong(8, 0x0106_1c06L).putInt(32, queuePair << 8).putInt(44, psn << 8);
-        return Packets.cm(0x10, 1, data.put(50, (byte) 0x30));
+        // 7 retries: with an ACK timeout of 14 (67 ms) a request is repeated for up to 2.1 s.
+        return Packets.cm(0x10, 1, data.put(47, (byte) 7).put(50, (byte) 0x30).put(95, (byte) (ackTimeout << 3)));
     }
 
     private static Roce reply(int queuePair, int psn) {
@@ -257,6 +262,20 @@ class WireJudgeTests {
                         disconnect(QP_B).after(3),
                         disconnected().after(3)),
                 "2 of 3 PSNs were not acknowledged, from PSN 16777215 on");
+    }
+
+    /** The limit is what both sides agreed on: an ACK timeout of 1.1 s and 7 retries are up to 34 s. */
+    @Test
+    void aRequestThatMayStillBeRepeatedWhenTheConnectionIsTakenDown() {
+        WireReport report = judge(
+                List.of(request(QP_A, PSN_B, 18), reply(QP_B, PSN_A), ready()),
+                send(PSN_A),
+                ack(PSN_A),
+                send(PSN_A + 1),
+                disconnect(QP_B).after(30),
+                disconnected().after(30));
+        assertThat(report.isClean()).as(report.text()).isTrue();
+        assertThat(report.observations()).singleElement().asString().contains("1 of 2 PSNs were not acknowledged");
     }
 
     @Test

@@ -189,6 +189,24 @@ class DependencyDirectionTests {
                 .check(classes);
     }
 
+    /**
+     * A wait for a thread returns whether the thread has ended. Whoever asks {@link Thread#isAlive} afterwards may be told the
+     * opposite. {@link io.rdmatest.internal.Threads} does not wait.
+     */
+    @Test
+    void whetherAThreadHasEndedIsWhatItsJoinReturned() {
+        noClasses()
+                .that()
+                .doNotHaveFullyQualifiedName("io.rdmatest.internal.Threads")
+                .should()
+                .callMethod(Thread.class, "isAlive")
+                .orShould()
+                .callMethod(Thread.class, "join", long.class)
+                .check(classes);
+        assertThat(catching(noClasses().should().callMethod(Thread.class, "isAlive")))
+                .isInstanceOf(AssertionError.class);
+    }
+
     /** Classes know each other in circles, which shows that the rule finds them. */
     @Test
     void packagesOfScenariosAndReportsAreFreeOfCycles() {

@@ -1,5 +1,6 @@
 package io.rdmatest.junit.engine;
 
+import io.rdmatest.Cause;
 import io.rdmatest.KernelLog;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
@@ -209,6 +210,10 @@ public final class Diagnosis {
     }
 
     private String cause(@Nullable Throwable thrown) {
+        if (thrown instanceof RdmaTimeoutException timeout && timeout.rdmaCause() == Cause.DEFECT) {
+            // The wait ended before its limit: nothing is known about the peer.
+            return "";
+        }
         if (thrown instanceof WorkCompletionException completion) {
             return switch (completion.statusName()) {
                 case "IBV_WC_REM_ACCESS_ERR" ->

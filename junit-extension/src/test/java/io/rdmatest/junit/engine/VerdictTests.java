@@ -52,7 +52,7 @@ class VerdictTests {
 
         @RdmaTest
         void silence() {
-            throw new RdmaTimeoutException("completion on cq rxe0/1", Duration.ofSeconds(2), "");
+            throw RdmaTimeoutException.reported(Cause.TIMEOUT, "completion on cq rxe0/1", Duration.ofSeconds(2), "");
         }
 
         @RdmaTest

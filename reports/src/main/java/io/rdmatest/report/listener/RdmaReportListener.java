@@ -24,6 +24,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.TestSource;
 import org.junit.platform.engine.reporting.FileEntry;
@@ -280,7 +281,12 @@ public final class RdmaReportListener implements TestExecutionListener {
         return identifier.isContainer() && identifier.getSource().orElse(null) instanceof MethodSource;
     }
 
-    private static String message(Throwable failure) {
+    private static String message(Throwable thrown) {
+        // The engine's own sentence about a parameter is longer than a line, and has no reason.
+        Throwable failure = thrown;
+        while (failure instanceof ParameterResolutionException && failure.getCause() != null) {
+            failure = failure.getCause();
+        }
         String message = failure.getMessage();
         return message == null || message.isBlank() ? failure.getClass().getName() : message;
     }

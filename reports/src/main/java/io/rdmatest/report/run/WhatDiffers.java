@@ -2,11 +2,14 @@ package io.rdmatest.report.run;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.Deadline;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricCheck;
 import io.rdmatest.fabric.FabricCheck.Difference;
+import io.rdmatest.fabric.FabricCheck.Kind;
 import io.rdmatest.fabric.FabricCheck.Result;
 import io.rdmatest.fabric.FabricCheck.Unknown;
+import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.NodePair;
 import io.rdmatest.scenarios.ScenarioSettings;
@@ -20,7 +23,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -59,10 +64,11 @@ public final class WhatDiffers {
     }
 
     /**
-     * Asks the nodes of the run and writes what differs, if the run has two or more nodes. A failure here affects nothing else of
-     * the run: its message becomes the text.
+     * Asks the nodes of the run and writes what differs, if the run has two or more nodes. If they can't be asked, the message
+     * becomes the text.
      *
      * @throws IOException if the file can't be written
+     * @throws FabricException if the run needs a node that can't be used: it says which and why, as {@code ./rdmatest fabric check}
      */
     public static void gather() throws IOException {
         String property = System.getProperty(FILE);
@@ -73,7 +79,33 @@ public final class WhatDiffers {
         Fabric fabric = Fabric.load();
         List<Node> nodes = nodes(fabric);
         if (nodes.size() > 1) {
-            JsonFile.write(Path.of(property), json(fabric, nodes));
+            long deadline = Deadline.end(LIMIT);
+            List<Result> results = new ArrayList<>();
+            JsonFile.write(
+                    Path.of(property), json(fabric, nodes, () -> Deadline.isOver(deadline), results::addAll));
+            requireUsable(results, Boolean.getBoolean(ScenarioSettings.PAIRS));
+        }
+    }
+
+    /**
+     * Ends a run that has not what it needs, before its first scenario.
+     *
+     * @param pairs whether all pairs are measured: then this host and one other node are enough, and the pairs name the others.
+     *     But no two nodes may be one, because a pair of them would be measured as if it were good
+     * @throws FabricException names the nodes that can't be used, and why
+     */
+    static void requireUsable(List<Result> results, boolean pairs) {
+        List<String> unusable =
+                results.stream().map(Result::unusable).flatMap(Optional::stream).toList();
+        boolean enough = pairs
+                && results.size() - unusable.size() > 1
+                && results.stream()
+                        .noneMatch(result -> result.unusable().isPresent()
+                                && (result.node().isLocal()
+                                        || result.problems().stream()
+                                                .anyMatch(problem -> problem.kind() == Kind.DUPLICATE)));
+        if (!unusable.isEmpty() && !enough) {
+            throw new FabricException(String.join(System.lineSeparator(), unusable));
         }
     }
 
@@ -85,20 +117,22 @@ public final class WhatDiffers {
         return Stream.of(pair.server(), pair.client()).distinct().toList();
     }
 
-    private static Map<String, @Nullable Object> json(Fabric fabric, List<Node> nodes) {
-        long deadline = System.nanoTime() + LIMIT.toNanos();
-        return json(fabric, nodes, () -> System.nanoTime() - deadline > 0);
-    }
-
     /**
      * Asks nodes, and returns what differs between those that answered.
      *
      * @param over returns whether the time of all nodes together is over: those without an answer are not compared
      */
     public static Map<String, @Nullable Object> json(Fabric fabric, List<Node> nodes, BooleanSupplier over) {
+        return json(fabric, nodes, over, results -> {});
+    }
+
+    private static Map<String, @Nullable Object> json(
+            Fabric fabric, List<Node> nodes, BooleanSupplier over, Consumer<List<Result>> taker) {
         try {
-            return json(FabricCheck.ask(
-                    fabric, nodes, fabric.microvms() > 0 ? OF_MACHINES : FabricCheck.DEFAULT_TIMEOUT, over));
+            List<Result> results = FabricCheck.ask(
+                    fabric, nodes, fabric.microvms() > 0 ? OF_MACHINES : FabricCheck.DEFAULT_TIMEOUT, over);
+            taker.accept(results);
+            return json(results);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return nothing("The nodes were not compared: the run was interrupted.");

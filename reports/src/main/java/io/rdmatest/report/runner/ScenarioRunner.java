@@ -1,5 +1,6 @@
 package io.rdmatest.report.runner;
 
+import io.rdmatest.cm.EventChannel;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.report.run.Journal;
 import io.rdmatest.report.run.JournalEvent;
@@ -95,7 +96,7 @@ public final class ScenarioRunner {
     }
 
     /**
-     * Finds the device and registers as much memory as a scenario needs, once. So a wrong name or a low limit causes one message
+     * Finds the device, registers as much memory as a scenario needs, and reaches the connection manager, once. So a wrong name or a low limit causes one message
      * instead of one for each scenario.
      */
     private static void preflight() {
@@ -104,6 +105,8 @@ public final class ScenarioRunner {
                     ProtectionDomain protectionDomain = context.allocateProtectionDomain();
                     MemoryRegion region = protectionDomain.registerMemory(LARGEST_BUFFER, Access.LOCAL_WRITE)) {
                 region.fill((byte) 0);
+                // Its file may be missing beside that of the device.
+                EventChannel.create().close();
             }
         }
     }

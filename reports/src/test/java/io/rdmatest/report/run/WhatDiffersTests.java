@@ -1,6 +1,7 @@
 package io.rdmatest.report.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -9,6 +10,7 @@ import io.rdmatest.fabric.FabricCheck.Kind;
 import io.rdmatest.fabric.FabricCheck.Place;
 import io.rdmatest.fabric.FabricCheck.Problem;
 import io.rdmatest.fabric.FabricCheck.Result;
+import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.verbs.Gid;
@@ -80,6 +82,52 @@ public class WhatDiffersTests {
         assertThat(difference.path("odd").asText()).isEqualTo("n2");
         assertThat(difference.path("show").asText()).isEqualTo("cat /sys/class/infiniband/mlx5_0/fw_ver");
         assertThat(difference.path("cure").asText()).startsWith("flash 20.1 with");
+    }
+
+    private static Result local(Result result) {
+        Node here = new Node("lab", "here", Node.AUTO, 0, GidSelector.AUTO, null, List.of());
+        return new Result(here, result.host(), result.places(), result.problems(), result.notes());
+    }
+
+    private static Result duplicate(Result result) {
+        return new Result(
+                result.node(),
+                result.host(),
+                result.places(),
+                List.of(new Problem(Kind.DUPLICATE, "it is the same machine as node n2")),
+                List.of());
+    }
+
+    @Test
+    void aNodeThatARunNeedsAndDoesNotReachEndsItOnce() {
+        WhatDiffers.requireUsable(results("1", "1"), false);
+        assertThatThrownBy(() -> WhatDiffers.requireUsable(results("1", ""), false))
+                .isInstanceOf(FabricException.class)
+                .hasMessage("node n2: its launch command ended with status 255");
+    }
+
+    /** A night over many nodes is not lost by a dead one, but pairs are measured from this host. */
+    @Test
+    void pairsNeedThisHostAndOneOther() {
+        List<Result> results = new ArrayList<>(results("1", "1", ""));
+        results.set(0, local(results.get(0)));
+        WhatDiffers.requireUsable(results, true);
+
+        results.set(1, results("", "").get(1));
+        assertThatThrownBy(() -> WhatDiffers.requireUsable(results, true))
+                .hasMessageContainingAll("node n2: ", "node n3: ");
+
+        List<Result> without = new ArrayList<>(results("", "1", "1"));
+        without.set(0, local(without.get(0)));
+        assertThatThrownBy(() -> WhatDiffers.requireUsable(without, true)).hasMessageStartingWith("node here: ");
+    }
+
+    @Test
+    void pairsOfNodesThatAreOneMachineAreNotMeasured() {
+        List<Result> results = new ArrayList<>(results("1", "1", "1", "1"));
+        results.set(2, duplicate(results.get(2)));
+        assertThatThrownBy(() -> WhatDiffers.requireUsable(results, true))
+                .hasMessage("node n3: it is the same machine as node n2");
     }
 
     @Test

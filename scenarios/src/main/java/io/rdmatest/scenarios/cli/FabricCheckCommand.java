@@ -248,7 +248,7 @@ final class FabricCheckCommand extends JsonCommand {
     private static ExitStatus status(Kind kind) {
         return switch (kind) {
             case UNREACHABLE -> ExitStatus.PEER_ABSENT;
-            case NOT_READY -> ExitStatus.HOST_NOT_READY;
+            case NOT_READY, DUPLICATE -> ExitStatus.HOST_NOT_READY;
             case NO_ROUTE -> ExitStatus.NO_ROUTE;
             case BROKEN_PROMISE -> ExitStatus.FABRIC_FAILED;
         };

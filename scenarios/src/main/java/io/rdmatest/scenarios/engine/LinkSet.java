@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.AddressInfo;
@@ -397,7 +398,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
                     progress = false;
                     deadline = Waits.deadline(options.timeout());
                 } else if (System.nanoTime() - deadline >= 0) {
-                    throw silence(new RdmaTimeoutException(what, options.timeout(), state()));
+                    throw silence(new RdmaTimeoutException(what, Deadline.of(deadline, options.timeout()), state()));
                 }
             }
         }

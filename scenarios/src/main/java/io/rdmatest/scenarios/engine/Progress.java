@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.scenarios.role.Placement;
@@ -40,7 +41,10 @@ public final class Progress {
 
     private static final Duration SLICE = Duration.ofMillis(50);
 
-    /** How long after the peer's disconnect its acknowledgements may still arrive: they take another path. */
+    /**
+     * How long after the peer's disconnect the acknowledgements that it may have left out are awaited. They take another path than
+     * the disconnect. Nothing is judged by it.
+     */
     private static final Duration LATE = Duration.ofSeconds(1);
 
     /**
@@ -140,7 +144,8 @@ public final class Progress {
 
     /** Waits until a total of signalled requests have completed. */
     public void awaitSends(long total) {
-        if (!awaitSendsOrEnd(total)) {
+        // Not less: the acknowledgement of a peer that has disconnected may need retransmissions.
+        if (!awaitSends(total, timeout)) {
             throw lost("completion of a request");
         }
     }
@@ -151,6 +156,16 @@ public final class Progress {
      * before it acknowledges.
      */
     public boolean awaitSendsOrEnd(long total) {
+        return awaitSends(total, LATE);
+    }
+
+    /**
+     * Waits until a total of signalled requests have completed.
+     *
+     * @param late how long to wait after the end of the connection
+     * @return false if the connection ends first
+     */
+    private boolean awaitSends(long total, Duration late) {
         if (sendsSeen >= total) {
             return true;
         }
@@ -160,17 +175,17 @@ public final class Progress {
         for (int idle = 1; sendsSeen < total; idle++) {
             if (take() > 0) {
                 idle = 0;
-            } else if (idle(idle, deadline, "completion of a request")) {
+            } else if (idle(idle, deadline, timeout, "completion of a request")) {
                 if (!over) {
                     over = true;
-                    last = Waits.deadline(LATE);
+                    last = Waits.deadline(late);
                 } else if (System.nanoTime() - last >= 0) {
                     return false;
                 }
             }
             if (!over && sendsSeen < total && isFlushedByGoodbye()) {
                 over = true;
-                last = Waits.deadline(LATE);
+                last = Waits.deadline(late);
             }
         }
         return true;
@@ -196,7 +211,7 @@ public final class Progress {
             for (int idle = 1; receivesTaken == receivesSeen; idle++) {
                 if (take() > 0) {
                     idle = 0;
-                } else if (idle(idle, deadline, what)) {
+                } else if (idle(idle, deadline, timeout, what)) {
                     // Receives before the end still count.
                     if (take() == 0) {
                         return false;
@@ -222,7 +237,7 @@ public final class Progress {
         if (failure == null) {
             return false;
         }
-        long last = Waits.deadline(LATE);
+        long last = Waits.deadline(timeout);
         while (!ended.getAsBoolean()) {
             if (ended == NEVER || System.nanoTime() - last >= 0) {
                 throw failure;
@@ -241,7 +256,7 @@ public final class Progress {
                 for (int idle = 1; receivesTaken == receivesSeen; idle++) {
                     if (take() > 0) {
                         idle = 0;
-                    } else if (idle(idle, deadline, what) && take() == 0) {
+                    } else if (idle(idle, deadline, limit, what) && take() == 0) {
                         return false;
                     }
                     if (receivesTaken == receivesSeen && isFlushedByGoodbye()) {
@@ -249,11 +264,7 @@ public final class Progress {
                     }
                 }
             } catch (RdmaTimeoutException e) {
-                // A receive that completed while this thread was suspended is in time.
-                int ignored = take();
-                if (receivesTaken == receivesSeen) {
-                    return false;
-                }
+                return false;
             }
         }
         current = (int) (receivesTaken++ % receivedIds.length);
@@ -266,7 +277,7 @@ public final class Progress {
         for (int idle = 1; (byte) BYTE.getAcquire(memory, offset) != value; idle++) {
             if (take() > 0) {
                 idle = 0;
-            } else if (spin(idle, deadline, what)) {
+            } else if (spin(idle, deadline, timeout, what)) {
                 throw lost(what);
             }
             if (isFlushedByGoodbye() && (byte) BYTE.getAcquire(memory, offset) != value) {
@@ -347,18 +358,18 @@ public final class Progress {
         return count;
     }
 
-    private boolean idle(int idle, long deadline, String what) {
+    private boolean idle(int idle, long deadline, Duration limit, String what) {
         if (channel == null) {
-            return spin(idle, deadline, what);
+            return spin(idle, deadline, limit, what);
         }
-        return idle > awake && sleep(channel, deadline, what);
+        return idle > awake && sleep(channel, deadline, limit, what);
     }
 
-    private boolean spin(int idle, long deadline, String what) {
-        return Spin.isTimeToLook(idle) && look(deadline, what);
+    private boolean spin(int idle, long deadline, Duration limit, String what) {
+        return Spin.isTimeToLook(idle) && look(deadline, limit, what);
     }
 
-    private boolean sleep(CompletionChannel events, long deadline, String what) {
+    private boolean sleep(CompletionChannel events, long deadline, Duration limit, String what) {
         queue.requestNotify(false);
         // A completion between the last poll and the request raises no event.
         if (take() > 0) {
@@ -369,18 +380,24 @@ public final class Progress {
             events.awaitEvent(SLICE);
             return false;
         } catch (RdmaTimeoutException e) {
-            return look(deadline, what);
+            return look(deadline, limit, what);
         }
     }
 
-    private boolean look(long deadline, String what) {
+    private boolean look(long deadline, Duration limit, String what) {
         context.checkCancelled();
         if (ended.getAsBoolean()) {
             return true;
         }
         if (System.nanoTime() - deadline >= 0) {
+            // What completed while this thread was suspended is in time.
+            if (take() > 0) {
+                return false;
+            }
             throw new RdmaTimeoutException(
-                    what, timeout, sendsSeen + " requests and " + receivesSeen + " receives completed before");
+                    what,
+                    Deadline.of(deadline, limit),
+                    sendsSeen + " requests and " + receivesSeen + " receives completed before");
         }
         return false;
     }

@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.engine;
 
 import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.CmEvent;
@@ -10,7 +11,6 @@ import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
@@ -184,17 +184,17 @@ public final class RcLink implements AutoCloseable {
      * @throws io.rdmatest.RdmaTimeoutException if no event arrives in time
      */
     public static CmEvent awaitEvent(RoleContext context, CmId id, Duration timeout, Cause silence, String what) {
-        long deadline = Waits.deadline(timeout);
+        Deadline deadline = Deadline.after(timeout);
         while (true) {
             context.checkCancelled();
-            Duration left = Waits.remaining(deadline);
+            Duration left = deadline.remaining();
             try {
                 CmEvent event = id.awaitEvent(left.compareTo(SLICE) < 0 ? left : SLICE);
                 context.trace(event::toString);
                 return event;
             } catch (RdmaTimeoutException e) {
-                if (Waits.remaining(deadline).isZero()) {
-                    throw new RdmaTimeoutException(silence, what, timeout, "no event on " + id.describe());
+                if (deadline.isOver()) {
+                    throw new RdmaTimeoutException(silence, what, deadline, "no event on " + id.describe());
                 }
             }
         }

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.node;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.rdmatest.Deadline;
 import io.rdmatest.KernelLog;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
@@ -11,7 +12,6 @@ import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.role.Waits;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -119,7 +119,7 @@ public final class RoleAgent {
 
         @Override
         public String hear(String what, Duration timeout) {
-            long deadline = Waits.deadline(timeout);
+            Deadline deadline = Deadline.after(timeout);
             while (true) {
                 checkCancelled();
                 try {
@@ -131,8 +131,8 @@ public final class RoleAgent {
                     Thread.currentThread().interrupt();
                     throw new RoleCancelledException();
                 }
-                if (Waits.remaining(deadline).isZero()) {
-                    throw new RdmaTimeoutException(what, timeout, "the other side sent nothing");
+                if (deadline.isOver()) {
+                    throw new RdmaTimeoutException(what, deadline, "the other side sent nothing");
                 }
             }
         }

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.pairs;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.role.RoleContext;
 import java.time.Duration;
@@ -67,7 +68,7 @@ final class Patience {
                 throw new RdmaTimeoutException(
                         Cause.TIMEOUT,
                         "completion of a request of the stream",
-                        timeout,
+                        Deadline.of(last + timeout.toNanos(), timeout),
                         outstanding + " lists of requests are on their way");
             }
         }

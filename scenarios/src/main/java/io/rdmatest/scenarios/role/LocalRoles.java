@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricDevice;
@@ -25,11 +26,8 @@ public final class LocalRoles implements AutoCloseable {
     /** The limit for a cancelled role to end; its own waits check every few milliseconds. */
     private static final Duration GRACE = Duration.ofSeconds(15);
 
-    /** How long to wait for the failure that explains a flushed request; a peer's retries take longer. */
-    private static final Duration CAUSE = Duration.ofMillis(200);
-
-    /** How long to wait for a lost peer's own failure; the peer first releases its resources. */
-    private static final Duration CAUSE_OF_LOSS = Duration.ofSeconds(5);
+    /** How long to wait for the failure that explains another one; the role that has it first releases its resources. */
+    private static final Duration CAUSE = Duration.ofSeconds(5);
 
     /** The interval at which a wait for a message checks for cancellation. */
     private static final Duration SLICE = Duration.ofMillis(20);
@@ -38,8 +36,8 @@ public final class LocalRoles implements AutoCloseable {
     private final List<Running<?>> running = new CopyOnWriteArrayList<>();
     private final List<Throwable> failures = new ArrayList<>();
 
-    /** The number of failed roles; guarded by the failures. */
-    private int failing;
+    /** The number of roles that have neither returned nor failed; guarded by the failures. */
+    private int unfinished;
 
     /** The results of the two sides of a scenario. */
     public record Pair<A, B>(A server, B client) {}
@@ -73,7 +71,9 @@ public final class LocalRoles implements AutoCloseable {
                     .unstarted(() -> {
                         try {
                             result = role.run(context);
+                            finished();
                         } catch (Throwable failure) {
+                            finished();
                             fail(failure);
                         }
                     });
@@ -102,9 +102,9 @@ public final class LocalRoles implements AutoCloseable {
          * @throws RuntimeException the first failure of any role
          */
         public R join(Duration timeout) {
-            joinThread(thread, timeout);
-            if (thread.isAlive()) {
-                throw new RdmaTimeoutException("end of the role " + name, timeout, "its thread is at " + top(thread));
+            Deadline deadline = Deadline.after(timeout);
+            if (!joined(thread, deadline)) {
+                throw new RdmaTimeoutException("end of the role " + name, deadline, "its thread is at " + top(thread));
             }
             R done = result;
             if (done == null) {
@@ -178,15 +178,15 @@ public final class LocalRoles implements AutoCloseable {
             Supplier<FabricDevice> clientDevice,
             Role<B> client,
             Duration timeout) {
-        long deadline = System.nanoTime() + timeout.toNanos();
+        Deadline deadline = Deadline.after(timeout);
         try (LocalRoles roles = new LocalRoles()) {
             BlockingQueue<String> toServer = new LinkedBlockingQueue<>();
             BlockingQueue<String> toClient = new LinkedBlockingQueue<>();
             Running<A> first = roles.start(roles.new Running<>("server", serverDevice, server, toServer, toClient));
             Running<B> second = roles.start(roles.new Running<>("client", clientDevice, client, toClient, toServer));
             try {
-                B clientResult = second.join(Waits.remaining(deadline));
-                return new Pair<>(first.join(Waits.remaining(deadline)), clientResult);
+                B clientResult = second.join(deadline.remaining());
+                return new Pair<>(first.join(deadline.remaining()), clientResult);
             } catch (RuntimeException failure) {
                 roles.cancelled.set(true);
                 throw failure;
@@ -218,18 +218,24 @@ public final class LocalRoles implements AutoCloseable {
 
     private <R> Running<R> start(Running<R> role) {
         running.add(role);
+        synchronized (failures) {
+            unfinished++;
+        }
         role.thread.start();
         return role;
     }
 
+    private void finished() {
+        synchronized (failures) {
+            unfinished--;
+            failures.notifyAll();
+        }
+    }
+
     private void fail(Throwable failure) {
         synchronized (failures) {
-            failing++;
-            failures.notifyAll();
-            if (isFlush(failure)) {
-                awaitCause(CAUSE);
-            } else if (isLoss(failure)) {
-                awaitCause(CAUSE_OF_LOSS);
+            if (isFlush(failure) || isLoss(failure)) {
+                awaitCause();
             }
             if (!(failure instanceof RoleCancelledException) && !failures.contains(failure)) {
                 failures.add(failure);
@@ -251,26 +257,18 @@ public final class LocalRoles implements AutoCloseable {
     /**
      * Waits for a better explanation of a failure. A flushed request has another cause, often at the other side. For
      * example an access error breaks the responder's queue pair before the requester has the NAK. And a failed peer
-     * closes its connection before its failure arrives here. There is no wait if all other roles have failed already.
+     * closes its connection before its failure arrives here. The wait ends when all other roles have ended.
      */
-    private void awaitCause(Duration most) {
-        long deadline = System.nanoTime() + most.toNanos();
-        while (failures.isEmpty() && !cancelled.get() && othersRun()) {
-            long millis = Waits.remaining(deadline).toMillis();
-            if (millis == 0) {
-                return;
-            }
+    private void awaitCause() {
+        Deadline deadline = Deadline.after(CAUSE);
+        while (failures.isEmpty() && !cancelled.get() && unfinished > 0 && !deadline.isOver()) {
             try {
-                failures.wait(millis);
+                failures.wait(deadline.millis((int) CAUSE.toMillis()));
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return;
             }
         }
-    }
-
-    private boolean othersRun() {
-        return running.stream().filter(role -> role.thread.isAlive()).count() > failing;
     }
 
     /** Returns the first failure; {@link #close} then throws only other failures. */
@@ -288,7 +286,7 @@ public final class LocalRoles implements AutoCloseable {
     }
 
     private String await(BlockingQueue<String> queue, String what, Duration timeout) {
-        long deadline = System.nanoTime() + timeout.toNanos();
+        Deadline deadline = Deadline.after(timeout);
         while (true) {
             if (cancelled.get()) {
                 throw new RoleCancelledException();
@@ -302,8 +300,8 @@ public final class LocalRoles implements AutoCloseable {
                 Thread.currentThread().interrupt();
                 throw new RoleCancelledException();
             }
-            if (System.nanoTime() - deadline >= 0) {
-                throw new RdmaTimeoutException(what, timeout, "the other side sent nothing");
+            if (deadline.isOver()) {
+                throw new RdmaTimeoutException(what, deadline, "the other side sent nothing");
             }
         }
     }
@@ -315,11 +313,10 @@ public final class LocalRoles implements AutoCloseable {
      */
     @Override
     public void close() {
-        long deadline = System.nanoTime() + GRACE.toNanos();
+        Deadline deadline = Deadline.after(GRACE);
         cancelled.set(true);
         for (Running<?> role : running) {
-            joinThread(role.thread, Waits.remaining(deadline));
-            if (role.thread.isAlive()) {
+            if (!joined(role.thread, deadline)) {
                 fail(new IllegalStateException("The role " + role.name + " did not end within " + GRACE.toSeconds()
                         + " s; it is at " + top(role.thread)));
             }
@@ -339,26 +336,8 @@ public final class LocalRoles implements AutoCloseable {
     }
 
     /** Joins a thread. An interrupt of the caller, such as a test's time limit, cancels the roles at once. */
-    private void joinThread(Thread thread, Duration timeout) {
-        boolean interrupted = false;
-        long deadline = System.nanoTime() + timeout.toNanos();
-        while (thread.isAlive()) {
-            Duration left = Waits.remaining(deadline);
-            if (left.isZero()) {
-                break;
-            }
-            try {
-                if (thread.join(left)) {
-                    break;
-                }
-            } catch (InterruptedException e) {
-                interrupted = true;
-                cancelled.set(true);
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+    private boolean joined(Thread thread, Deadline deadline) {
+        return deadline.join(thread, () -> cancelled.set(true));
     }
 
     private static String top(Thread thread) {

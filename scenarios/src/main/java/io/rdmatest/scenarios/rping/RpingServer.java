@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.rping;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.scenarios.engine.RcLink;
@@ -9,7 +10,6 @@ import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.verbs.MemoryRegion;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -48,6 +48,7 @@ final class RpingServer {
     private long pings;
     private long bytes;
     private int clients;
+    private int serving;
     private int failed;
 
     RpingServer(RoleContext context, RpingOptions options, Consumer<String> printed, Consumer<Throwable> failedClient) {
@@ -106,12 +107,13 @@ final class RpingServer {
 
     private void admit(CmEvent request, List<Thread> threads) {
         int number;
+        boolean full;
         synchronized (lock) {
             number = ++clients;
+            full = serving >= options.clientLimit();
         }
-        // Just now, and not before the wait for this request: a client that left during it has given its place up.
-        threads.removeIf(thread -> !thread.isAlive());
-        if (threads.size() >= options.clientLimit()) {
+        threads.removeIf(thread -> thread.getState() == Thread.State.TERMINATED);
+        if (full) {
             // As it was told to do: nothing is wrong with the server.
             note(
                     number,
@@ -126,9 +128,11 @@ final class RpingServer {
                 .name("rping-client-" + number)
                 .daemon(true)
                 .unstarted(() -> serveOneOfMany(number, request));
+        serving(1);
         try {
             thread.start();
         } catch (OutOfMemoryError e) {
+            serving(-1);
             // The host has no thread left: this client has to go, the others stay.
             fail(number, describe(request), reject(request, RpingHello.Kind.TOO_MANY_CLIENTS, e.getMessage()));
             return;
@@ -152,6 +156,13 @@ final class RpingServer {
             fail(number, client, e);
         } finally {
             add(session);
+            serving(-1);
+        }
+    }
+
+    private void serving(int more) {
+        synchronized (lock) {
+            serving += more;
         }
     }
 
@@ -176,25 +187,12 @@ final class RpingServer {
     /** Ends the threads of the clients: nothing may be closed under them. */
     private void end(List<Thread> threads) {
         ending = true;
-        long deadline = Waits.deadline(GRACE);
-        boolean interrupted = false;
+        Deadline deadline = Deadline.after(GRACE);
         for (Thread thread : threads) {
-            while (thread.isAlive() && !Waits.remaining(deadline).isZero()) {
-                try {
-                    if (thread.join(Waits.remaining(deadline))) {
-                        break;
-                    }
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-            if (thread.isAlive()) {
+            if (!deadline.join(thread, () -> {})) {
                 throw new IllegalStateException(
                         thread.getName() + " did not end within " + GRACE.toSeconds() + " s of the end of the server");
             }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 

@@ -229,6 +229,10 @@ public final class StreamRoles {
                     }
                 });
             }
+
+            boolean isOver() {
+                return thread.getState() == Thread.State.TERMINATED;
+            }
         }
 
         Result serve() {
@@ -324,7 +328,7 @@ public final class StreamRoles {
         }
 
         private long running() {
-            return workers.stream().filter(worker -> worker.thread.isAlive()).count();
+            return workers.stream().filter(worker -> !worker.isOver()).count();
         }
 
         private boolean hasFailed() {
@@ -333,7 +337,7 @@ public final class StreamRoles {
 
         /** Collects the results of ended workers in the order of their connections, and removes the workers. */
         private void reap() {
-            while (!workers.isEmpty() && !workers.getFirst().thread.isAlive()) {
+            while (!workers.isEmpty() && workers.getFirst().isOver()) {
                 Worker worker = workers.removeFirst();
                 Result result = worker.result;
                 Throwable failure = worker.failure;

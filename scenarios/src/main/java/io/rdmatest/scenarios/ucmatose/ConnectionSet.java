@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.ucmatose;
 
 import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.AddressInfo;
@@ -69,9 +70,6 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
     private static final int UNACKNOWLEDGED = 16;
 
     private static final Duration SLICE = Duration.ofMillis(50);
-
-    /** How long a rejection may come after the end of the connections that were accepted. */
-    private static final Duration REFUSAL = Duration.ofSeconds(1);
 
     /** The paths of so many connections are reported. */
     private static final int MOST_PATHS = 8;
@@ -407,13 +405,16 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         }
     }
 
-    /** A server that takes fewer connections rejects one and ends the others, and the end may overtake the rejection. */
+    /**
+     * A server that takes fewer connections rejects one and ends the others, and the end may overtake the rejection. So a
+     * rejection is awaited as long as any answer may take.
+     */
     private void awaitRefusal() {
         if (server || established == options.connections()) {
             return;
         }
-        long deadline = Waits.deadline(REFUSAL);
-        while (!Waits.remaining(deadline).isZero()) {
+        Deadline deadline = Deadline.after(options.timeout());
+        while (!deadline.isOver()) {
             context.checkCancelled();
             try {
                 CmEvent event = channel().await(SLICE);
@@ -470,7 +471,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
                 handle(channel().await(SLICE));
             } catch (RdmaTimeoutException e) {
                 if (limit != null && System.nanoTime() - deadline >= 0) {
-                    throw new RdmaTimeoutException(silence, what, limit, progress());
+                    throw new RdmaTimeoutException(silence, what, Deadline.of(deadline, limit), progress());
                 }
             }
         }

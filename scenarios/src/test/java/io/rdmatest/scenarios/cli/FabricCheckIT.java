@@ -78,7 +78,14 @@ class FabricCheckIT {
     void aLaunchedNodeIsSeenAsTheDeviceItselfIs() throws Exception {
         assertThat(check("  - name: a\n  - name: b\n" + LAUNCHED))
                 .as(out.toString())
-                .isZero();
+                .isEqualTo(3);
+        assertThat(problems(node(0))).isEmpty();
+        // It is this host, which a pair of them must not be.
+        assertThat(problems(node(1)))
+                .singleElement()
+                .asString()
+                .startsWith("host not ready: it is the same machine as node a, ")
+                .contains("with the same " + device.device().name() + "/" + device.port());
         for (int index = 0; index < 2; index++) {
             JsonNode seen = node(index).get("devices").get(0);
             assertThat(seen.get("device").asText()).isEqualTo(device.device().name());
@@ -126,7 +133,7 @@ class FabricCheckIT {
                 .isEqualTo(1);
         for (int index = 0; index < 2; index++) {
             assertThat(problems(node(index)))
-                    .hasSize(2)
+                    .hasSize(2 + index)
                     .anyMatch(
                             problem -> problem.startsWith("fabric failed: a rate of 9999 Gb/s is promised, but it is "))
                     .contains("fabric failed: a GID of the type IB is promised, but it is "

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -243,13 +244,16 @@ class FabricCheckTests {
         file(port.resolve("link_layer"), "Ethernet");
         file(port.resolve("state"), "4: ACTIVE");
         file(port.resolve("rate"), "100 Gb/sec (4X EDR)");
-        file(port.resolve("gids/3"), "0000:0000:0000:0000:0000:ffff:c000:0201");
+        file(port.resolve("gids/3"), "0000:0000:0000:0000:0000:ffff:c000:02" + HexFormat.of().toHexDigits((byte) name.charAt(0)));
+        file(sys.resolve("proc/sys/kernel/random/boot_id"), "boot-of-" + name);
+        Files.createDirectories(sys.resolve("proc/self/ns"));
+        Files.createSymbolicLink(sys.resolve("proc/self/ns/net"), Path.of("net:[4026531840]"));
         file(port.resolve("gid_attrs/types/3"), "RoCE v2");
         Path bin = Files.createDirectories(folder.resolve("no-ip"));
         if (Files.notExists(bin.resolve("ip"))) {
             script("no-ip/ip", "exit 0");
         }
-        return "[env, RDMATEST_SYSFS=" + sys + ", \"PATH=" + bin + ":" + System.getenv("PATH") + "\"]";
+        return "[env, RDMATEST_SYSFS=" + sys + ", RDMATEST_PROC=" + sys.resolve("proc") + ", \"PATH=" + bin + ":" + System.getenv("PATH") + "\"]";
     }
 
     private String threeCards() throws IOException {
@@ -269,6 +273,37 @@ class FabricCheckTests {
                 .contains("differs: PCIe width is x16 on 3 nodes, but x8 on d", "unknown: e does not report firmware")
                 .anyMatch(line ->
                         line.startsWith("    below its capability: PCIe width is x8, and the device supports x16; "));
+    }
+
+    @Test
+    void nodesThatAreOneMachineAreNamedAndAreNotReady() throws Exception {
+        String card = withCard("b", "22.36", "16");
+        check("  - name: a\n  - name: b\n    launch: " + card + "\n  - name: c\n    launch: " + card + "\n", "--json", "--timeout", "60s");
+        assertThat(problems(json().get("nodes").get(1))).noneMatch(problem -> problem.contains("same machine"));
+        assertThat(problems(json().get("nodes").get(2)))
+                .anyMatch(problem -> problem.startsWith("it is the same machine as node b, ")
+                        && problem.contains(" with the same mlx5_0/1: a pair of them measures one device; to do: "));
+        assertThat(json().get("nodes").get(2).get("ready").asBoolean()).isFalse();
+    }
+
+    @Test
+    void aContainerWithoutTheFileOfTheConnectionManagerIsNotReady() throws Exception {
+        Path devices = Files.createDirectories(folder.resolve("dev/infiniband")).getParent();
+        Path sys = Files.createDirectories(folder.resolve("sys/class/misc/rdma_cm")).resolve("../../..").normalize();
+        String launch = "[env, RDMATEST_SYSFS=" + sys + ", RDMATEST_DEV=" + devices + "]";
+        assertThat(problems(nodeB(launch)))
+                .contains("the container there lacks /dev/infiniband/rdma_cm, which connections need: start it with --device"
+                        + " /dev/infiniband/rdma_cm");
+
+        Files.delete(sys.resolve("class/misc/rdma_cm"));
+        out.getBuffer().setLength(0);
+        assertThat(problems(nodeB(launch)))
+                .anyMatch(problem -> problem.startsWith("/dev/infiniband/rdma_cm is missing there, which connections need: load"
+                        + " the kernel module ('modprobe rdma_ucm' as root"));
+
+        Files.createFile(devices.resolve("infiniband/rdma_cm"));
+        out.getBuffer().setLength(0);
+        assertThat(problems(nodeB(launch))).noneMatch(problem -> problem.contains("rdma_cm"));
     }
 
     @Test

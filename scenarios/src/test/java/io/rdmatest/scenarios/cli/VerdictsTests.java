@@ -106,7 +106,7 @@ class VerdictsTests {
     })
     void anEndOfPatience(Cause cause, ExitStatus expected, String sentence) {
         Verdicts.Verdict verdict =
-                Verdicts.of(new RdmaTimeoutException(cause, "whatever", Duration.ofSeconds(3), "nothing"));
+                Verdicts.of(RdmaTimeoutException.reported(cause, "whatever", Duration.ofSeconds(3), "nothing"));
         assertThat(verdict.status()).isEqualTo(expected);
         assertThat(verdict.message()).contains(sentence, "whatever", "3000 ms");
     }

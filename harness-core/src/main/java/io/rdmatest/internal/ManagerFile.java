@@ -1,0 +1,31 @@
+package io.rdmatest.internal;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** The file by which librdmacm reaches the kernel's connection manager. A container may have a device without it. */
+public final class ManagerFile {
+
+    private static final String NAME = "rdma_cm";
+
+    private ManagerFile() {}
+
+    /** Returns why connections can't be made on this host: one sentence with the cure; empty if the file is there, or no device is. */
+    public static Optional<String> missing() {
+        return missing(Path.of("/dev/infiniband"), Path.of("/sys"));
+    }
+
+    static Optional<String> missing(Path devices, Path sysfs) {
+        Path file = devices.resolve(NAME);
+        if (!Files.isDirectory(devices) || Files.exists(file)) {
+            return Optional.empty();
+        }
+        // The kernel has it, and what makes device files gave this place the one of the device only.
+        return Optional.of(
+                Files.exists(sysfs.resolve("class/misc").resolve(NAME))
+                        ? "this container lacks " + file + ", which connections need: start it with --device " + file
+                        : file + " is missing, which connections need: load the kernel module ('modprobe rdma_ucm' as root,"
+                                + " for a container on its host)");
+    }
+}

@@ -1,0 +1,97 @@
+package io.rdmatest.scenarios.role;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.Cause;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.WorkCompletionException;
+import io.rdmatest.fabric.FabricDevice;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** Roles that need no device. */
+class LocalRolesTests {
+
+    private static final Duration LONG = Duration.ofMinutes(1);
+
+    private static final Supplier<FabricDevice> NONE = () -> {
+        throw new AssertionError("a role asked for a device");
+    };
+
+    /**
+     * The JVM clears what {@link Thread#isAlive} reads a moment after the thread's state is TERMINATED, with which a join returns.
+     * Whoever asks it again in that moment is told that a role that has ended still runs.
+     */
+    @Test
+    void aRoleThatEndsIsNeverCalledLate() {
+        for (int i = 0; i < 2_000; i++) {
+            AtomicReference<Thread> thread = new AtomicReference<>();
+            try (LocalRoles roles = new LocalRoles()) {
+                LocalRoles.Running<Integer> quick = roles.start("quick", NONE, context -> {
+                    thread.set(Thread.currentThread());
+                    return 1;
+                });
+                while (thread.get() == null || thread.get().getState() != Thread.State.TERMINATED) {
+                    Thread.onSpinWait();
+                }
+                assertThat(quick.join(LONG)).isEqualTo(1);
+            }
+        }
+    }
+
+    @Test
+    void aRoleThatDoesNotEndIsATimeoutWithItsDeadline() {
+        CountDownLatch end = new CountDownLatch(1);
+        try (LocalRoles roles = new LocalRoles()) {
+            LocalRoles.Running<Integer> waiting = roles.start("waiting", NONE, context -> {
+                awaitUninterruptibly(end);
+                return 1;
+            });
+            assertThatThrownBy(() -> waiting.join(Duration.ZERO))
+                    .isInstanceOf(RdmaTimeoutException.class)
+                    .hasMessageStartingWith("no end of the role waiting within 0 ms; its thread is at ")
+                    .matches(e -> Cause.of(e) == Cause.TIMEOUT);
+            end.countDown();
+            assertThat(waiting.join(LONG)).isEqualTo(1);
+        }
+    }
+
+    /** As when an access error breaks the queue pair of one side before the other side has the answer that says so. */
+    @Test
+    void theFailureThatExplainsAFlushedRequestIsAwaited() {
+        CountDownLatch flushed = new CountDownLatch(1);
+        assertThatThrownBy(() -> LocalRoles.runPair(
+                        NONE,
+                        context -> {
+                            flushed.countDown();
+                            throw completion("IBV_WC_WR_FLUSH_ERR");
+                        },
+                        NONE,
+                        context -> {
+                            awaitUninterruptibly(flushed);
+                            // Longer than a host that is busy for a moment.
+                            assertThatThrownBy(() -> context.hear("nothing", Duration.ofMillis(500)))
+                                    .isInstanceOf(RdmaTimeoutException.class);
+                            throw completion("IBV_WC_REM_ACCESS_ERR");
+                        },
+                        LONG))
+                .isInstanceOf(WorkCompletionException.class)
+                .hasMessageContaining("IBV_WC_REM_ACCESS_ERR");
+    }
+
+    private static WorkCompletionException completion(String status) {
+        return new WorkCompletionException(status, 1, "", 0, "IBV_WC_SEND", 1, 17);
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
