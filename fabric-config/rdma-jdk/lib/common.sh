@@ -44,14 +44,67 @@ active_devices() {
     done | uniq
 }
 
-# Whether a VM has to bring the device. The answer is in the status: 0 yes, 1 no.
+# The signs that this host has RDMA hardware although no port is active, a clause each: ports that are not active, PCI functions
+# that are an InfiniBand controller (class 0207, of older adapters 0c06) or a fabric controller (0208), and RDMA functions of
+# Ethernet adapters, as their drivers announce them on the auxiliary bus (mlx5_core.rdma.0, ice.roce.0, i40e.iwarp.0). A driver
+# that is not loaded leaves the latter two. None where a port is active.
+hardware_signs() {
+    local sys=${RDMA_VM_SYSFS:-/sys} found device port none=yes
+    [ -z "$(active_devices)" ] || return 0
+    for device in "$sys"/class/infiniband/*; do
+        [ -e "$device" ] || continue
+        none=
+        found=
+        for port in "$device"/ports/*; do
+            [ -r "$port/state" ] || continue
+            found=yes
+            printf '%s/%s is %s\n' "${device##*/}" "${port##*/}" "$(sed 's/^[0-9]*: *//' "$port/state")"
+        done
+        [ -n "$found" ] || printf '%s has no port\n' "${device##*/}"
+    done
+    # A device explains the function that it belongs to.
+    [ -n "$none" ] || return 0
+    found=
+    for device in "$sys"/bus/auxiliary/devices/*; do
+        case ${device##*/} in
+            *.rdma.* | *.roce.* | *.iwarp.*)
+                found=yes
+                printf '%s has no RDMA device: its driver is not loaded\n' "${device##*/}"
+                ;;
+        esac
+    done
+    [ -z "$found" ] || return 0
+    for device in "$sys"/bus/pci/devices/*; do
+        [ -r "$device/class" ] || continue
+        case $(<"$device/class") in
+            0x0207* | 0x0208* | 0x0c06*)
+                printf '%s is an RDMA adapter without an RDMA device: load its driver\n' "${device##*/}"
+                ;;
+        esac
+    done
+}
+
+# Prints why no machine is started on a host with these signs of RDMA hardware, and how to get one: no_active_port SIGNS HOW
+no_active_port() { printf '%s' "no active RDMA port on $(uname -n): ${1//$'\n'/, }; $2"; }
+
+# Whether a VM has to bring the device. The answer is in the status: 0 yes, 1 no. A host with RDMA hardware gets none by itself:
+# a run on soft-RoCE would pass there just because the hardware is broken.
 vm_wanted() {
+    local signs
     # Within a machine the device is here, whatever the environment says about starting one.
     [ -z "${RDMA_NODE-}" ] || return 1
     case ${RDMA_VM:-auto} in
         always) return 0 ;;
         never) return 1 ;;
-        auto) [ -z "$(active_devices)" ] ;;
+        auto)
+            [ -z "$(active_devices)" ] || return 1
+            signs=$(hardware_signs)
+            [ -n "$signs" ] || return 0
+            say "$(no_active_port "$signs" "RDMA_VM=always starts a virtual machine all the same")"
+            # Once for all programs that this one starts.
+            export RDMA_VM=never
+            return 1
+            ;;
         *) usage_error "RDMA_VM=$RDMA_VM is not known; allowed: auto, always, never" ;;
     esac
 }

@@ -209,6 +209,7 @@ final class DeviceResolver {
         RdmaDevice device = port.device();
         Map<String, String> environment = new LinkedHashMap<>();
         environment.put("host", read(Path.of("/proc/sys/kernel/hostname"), UNKNOWN));
+        Fabric.machine().ifPresent(machine -> environment.put(FabricDevice.MACHINE, machine));
         environment.put("kernel", read(Path.of("/proc/sys/kernel/osrelease"), UNKNOWN));
         environment.put("rdma-core", rdmaCore());
         environment.put("device", device.name());

@@ -285,6 +285,11 @@ public final class Fabric {
         return terms.microvms();
     }
 
+    /** Returns the name of the project's virtual machine in which this JVM runs; empty on a host. */
+    public static Optional<String> machine() {
+        return Optional.ofNullable(System.getenv("RDMA_NODE"));
+    }
+
     /**
      * Returns the JSON schema of fabric files, draft 2020-12, for editors.
      *

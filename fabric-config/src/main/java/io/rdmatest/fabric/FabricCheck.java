@@ -40,9 +40,6 @@ public final class FabricCheck {
     /** The default limit for a launched node's answer: 30 seconds. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(30);
 
-    /** The environment variable that names the virtual machine in which a program runs. */
-    private static final String MACHINE = "RDMA_NODE";
-
     private static final int AT_ONCE = 16;
     private static final Duration REACH = Duration.ofSeconds(5);
 
@@ -305,7 +302,7 @@ public final class FabricCheck {
     }
 
     private List<Result> results(boolean tryAddresses) throws InterruptedException {
-        if (fabric.microvms() > 0 && System.getenv(MACHINE) == null) {
+        if (fabric.microvms() > 0 && Fabric.machine().isEmpty()) {
             String text = "the fabric is made of the project's virtual machines, and this JVM does not run in one:"
                     + " ./rdmatest and ./qualify start them unless RDMA_VM=never; other programs are started by"
                     + " fabric-config/rdma-jdk/bin/in-vm --nodes " + fabric.microvms();

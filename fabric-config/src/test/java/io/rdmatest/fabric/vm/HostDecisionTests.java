@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the scripts decide before any machine is started. */
 class HostDecisionTests {
@@ -62,15 +64,63 @@ class HostDecisionTests {
         assertThat(result.err()).contains("--nodes 2").contains("fake0");
     }
 
+    private void sysfs(String file, String content) throws IOException {
+        Path path = work.resolve("sys").resolve(file);
+        Files.createDirectories(path.getParent());
+        Files.writeString(path, content + "\n");
+    }
+
+    /** What is left in sysfs of RDMA hardware that does not work: no machine takes its place, and the reason is told once. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "class/infiniband/mlx5_0/ports/1/state | 1: DOWN | mlx5_0/1 is DOWN",
+                "class/infiniband/mlx5_0/ports/1/state | 2: INIT | mlx5_0/1 is INIT",
+                "class/infiniband/mlx5_0/node_type | 1: CA | mlx5_0 has no port",
+                "bus/auxiliary/devices/mlx5_core.rdma.0/modalias | x | mlx5_core.rdma.0 has no RDMA device: its driver is not loaded",
+                "bus/auxiliary/devices/ice.roce.1/modalias | x | ice.roce.1 has no RDMA device: its driver is not loaded",
+                "bus/pci/devices/0000:3b:00.0/class | 0x020700 | 0000:3b:00.0 is an RDMA adapter without an RDMA device: load its driver",
+                "bus/pci/devices/0000:3b:00.0/class | 0x020800 | 0000:3b:00.0 is an RDMA adapter without an RDMA device: load its driver",
+            })
+    void hardwareThatDoesNotWorkGetsNoMachine(String file, String content, String sign) throws Exception {
+        sysfs(file, content);
+        scripts.with("RDMA_VM_SYSFS", work.resolve("sys").toString()).with("RDMA_VM_QEMU", "no-such-qemu");
+
+        Result result = scripts.inVm(Scripts.HOME.resolve("bin/in-vm").toString(), "--", "echo", "here");
+
+        assertThat(result.status()).isZero();
+        assertThat(result.text()).isEqualTo("here\n");
+        assertThat(result.err())
+                .startsWith("rdma-vm: no active RDMA port on ")
+                .endsWith(": " + sign + "; RDMA_VM=always starts a virtual machine all the same\n")
+                .hasLineCount(1);
+
+        Result run = scripts.run("setup", "--run");
+        assertThat(run.status()).isEqualTo(3);
+        assertThat(run.text()).isEmpty();
+        assertThat(run.err())
+                .startsWith("./qualify: no active RDMA port on ")
+                .endsWith(": " + sign + "; to rehearse without hardware: --fabric microvm\n")
+                .hasLineCount(1);
+    }
+
+    /** Ethernet adapters, functions for other purposes, and modules that are loaded without any device are no signs. */
     @Test
-    void deviceThatIsDownDoesNotCount() throws Exception {
-        scripts.with("RDMA_VM_SYSFS", sysfsWithDevice("1: DOWN").toString())
-                .with("RDMA_VM_CACHE", "/proc/no-cache-here");
+    void hostWithoutHardwareGetsAMachine() throws Exception {
+        sysfs("bus/pci/devices/0000:00:03.0/class", "0x020000");
+        sysfs("bus/auxiliary/devices/mlx5_core.eth.0/modalias", "x");
+        Files.createDirectories(work.resolve("sys/class/infiniband"));
+        scripts.with("RDMA_VM_SYSFS", work.resolve("sys").toString()).with("RDMA_VM_CACHE", "/proc/no-cache-here");
 
         Result result = scripts.inVm("true");
 
         assertThat(result.status()).isEqualTo(125);
         assertThat(result.err()).contains("cannot write in the cache /proc/no-cache-here");
+
+        Result seen = scripts.run("setup", "--run", "--seen", "an earlier run was on mlx5_0");
+        assertThat(seen.status()).isEqualTo(3);
+        assertThat(seen.err()).contains(": an earlier run was on mlx5_0; to rehearse without hardware: ");
     }
 
     @Test

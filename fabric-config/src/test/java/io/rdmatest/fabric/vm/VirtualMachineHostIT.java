@@ -251,6 +251,26 @@ class VirtualMachineHostIT {
         assertThat(process.exitValue()).isEqualTo(128 + 13);
     }
 
+    /** A host whose link is down: what the scripts find in its sysfs, which no test has made. */
+    @Test
+    void noMachineTakesThePlaceOfAPortThatIsDown() throws Exception {
+        // Without what the machine says of itself, this is a host.
+        String script = """
+                rdma link show && ip link set eth0 down || exit 9
+                unset RDMA_NODE RDMA_VM
+                "$0/in-vm" -- echo here; echo "status $?"
+                "$0/setup" --run; echo "status $?"
+                """;
+
+        Result result =
+                scripts.inVm("sh", "-c", script, Scripts.HOME.resolve("bin").toString());
+
+        assertThat(result.text()).endsWith("\nhere\nstatus 0\nstatus 3\n");
+        assertThat(result.err())
+                .contains(": rxe0/1 is DOWN; RDMA_VM=always starts a virtual machine all the same\n")
+                .contains(": rxe0/1 is DOWN; to rehearse without hardware: --fabric microvm\n");
+    }
+
     @Test
     void rpingRunsBetweenTwoNodes() throws Exception {
         // The server may listen only after the client's first try.

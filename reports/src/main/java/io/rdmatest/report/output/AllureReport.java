@@ -184,6 +184,7 @@ final class AllureReport {
     private void writeEnvironment(Run run, @Nullable String changes) throws IOException {
         Properties properties = new Properties();
         properties.putAll(run.environment());
+        properties.put("outcome", run.outcome() + ": " + run.outcomeReason());
         properties.put("scenarios", run.scenarios().size() + ": " + run.counts());
         properties.put(
                 "bytes verified",

@@ -39,6 +39,9 @@ public final class Baseline {
     /** One thread adds repetitions. Another thread reads them if a signal ends the run. */
     private final List<Qualification> again = new CopyOnWriteArrayList<>();
 
+    /** Which of the earlier runs are of another kind than this one. */
+    private final List<String> leftOut = new ArrayList<>();
+
     private @Nullable QualificationComparison compared;
     private @Nullable CellComparison cells;
     private @Nullable String trouble;
@@ -98,9 +101,14 @@ public final class Baseline {
             return nothing();
         }
         try {
-            QualificationComparison made = compare(Qualification.read(output.resolve(ReportGenerator.SUMMARY)));
+            Qualification now = Qualification.read(output.resolve(ReportGenerator.SUMMARY));
+            List<Qualification> alike = Qualification.comparable(runs, now, leftOut::add);
+            if (alike.isEmpty()) {
+                return leftOut.getFirst();
+            }
+            QualificationComparison made = compare(alike, now);
             Map<String, Object> json = new LinkedHashMap<>(made.json());
-            CellComparison comparedCells = compareCells(output, pairs);
+            CellComparison comparedCells = compareCells(alike, output, pairs);
             if (comparedCells != null) {
                 json.put("cells", comparedCells.json());
                 json.put("culprits", comparedCells.history());
@@ -118,7 +126,8 @@ public final class Baseline {
     }
 
     /** Compares the cells with those of the earlier runs; returns null if this run has none. */
-    private @Nullable CellComparison compareCells(Path output, RunPairs pairs) throws IOException {
+    private @Nullable CellComparison compareCells(List<Qualification> alike, Path output, RunPairs pairs)
+            throws IOException {
         if (pairs.ports().isEmpty()) {
             return null;
         }
@@ -131,7 +140,7 @@ public final class Baseline {
                 .toList();
         return CellComparison.of(
                 output.resolve(ReportGenerator.SUMMARY),
-                runs.stream().map(Qualification::file).toList(),
+                alike.stream().map(Qualification::file).toList(),
                 last,
                 tolerance,
                 groups);
@@ -142,10 +151,10 @@ public final class Baseline {
         return "Nothing was compared: no run in " + files + " can be used. Restore the summaries, or name others.";
     }
 
-    private QualificationComparison compare(Qualification now) {
+    private QualificationComparison compare(List<Qualification> alike, Qualification now) {
         List<Qualification> before = partial
-                ? runs.stream().map(run -> run.only(now.scenarios().keySet())).toList()
-                : runs;
+                ? alike.stream().map(run -> run.only(now.scenarios().keySet())).toList()
+                : alike;
         return new QualificationComparison(before, now, again, last, tolerance);
     }
 
@@ -154,10 +163,12 @@ public final class Baseline {
      * can't change them.
      */
     public List<Shift> worse(Run run) throws IOException {
-        if (runs.isEmpty()) {
+        Qualification now = qualification(run);
+        List<Qualification> alike = Qualification.comparable(runs, now, ignored -> {});
+        if (alike.isEmpty()) {
             return List.of();
         }
-        return compare(qualification(run)).shifts().stream()
+        return compare(alike, now).shifts().stream()
                 .filter(shift -> shift.change() == Change.WORSE && shift.finding() != Finding.DRIFT)
                 .toList();
     }
@@ -186,9 +197,10 @@ public final class Baseline {
             out.accept(trouble);
             return ExitStatus.HOST_NOT_READY.code();
         }
+        leftOut.forEach(out);
         QualificationComparison made = compared;
         if (made == null) {
-            return 0;
+            return leftOut.isEmpty() ? 0 : ExitStatus.NOTHING_COMPARED.code();
         }
         made.lines().forEach(out);
         CellComparison both = cells;

@@ -37,7 +37,7 @@ final class NodeStates {
 
     /** The state of a node or a rail. If there are several, the worst one counts. */
     enum State {
-        /** Nothing was judged. */
+        /** Nothing was judged, or the run is no qualification however well it went: a rehearsal, or a part of one. */
         UNKNOWN,
         /** What was judged passed. */
         GOOD,
@@ -245,10 +245,14 @@ final class NodeStates {
                 || collected.failedWith.keySet().stream()
                         .anyMatch(other -> !whereScenariosRun(other).isBad())) {
             state = State.SUSPECT;
-        } else if (!collected.passed.isEmpty() || collected.measured > 0) {
+        } else if (isProven(collected) && run.best().instead() == null) {
             state = State.GOOD;
         }
         return new RailEntry(rail, state, evidence(collected), action(node, rail, state, collected));
+    }
+
+    private static boolean isProven(Collected collected) {
+        return !collected.passed.isEmpty() || collected.measured > 0;
     }
 
     private static List<String> evidence(Collected collected) {
@@ -298,7 +302,7 @@ final class NodeStates {
         return number + " " + what + (number == 1 ? "" : "s");
     }
 
-    private static @Nullable String action(String node, String rail, State state, Collected collected) {
+    private @Nullable String action(String node, String rail, State state, Collected collected) {
         return switch (state) {
             case GOOD -> null;
             case BAD -> {
@@ -316,11 +320,16 @@ final class NodeStates {
             }
             case SUSPECT ->
                 "Repeat what failed with another partner. The node that fails with both partners is the bad one.";
-            case UNKNOWN ->
-                collected.broken.isEmpty()
+            case UNKNOWN -> {
+                String instead = run.best().instead();
+                if (instead != null && isProven(collected)) {
+                    yield instead;
+                }
+                yield collected.broken.isEmpty()
                         ? "Include " + node + " on " + rail
-                                + " in a run: ./qualify --fabric FILE --pairs measures every" + " node on every rail."
+                                + " in a run: ./qualify --fabric FILE --pairs measures every node on every rail."
                         : "Fix what is broken on the hosts, then run ./qualify --last-failed.";
+            }
         };
     }
 

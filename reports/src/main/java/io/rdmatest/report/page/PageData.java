@@ -1,6 +1,7 @@
 package io.rdmatest.report.page;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.rdmatest.report.run.Outcome;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -118,10 +119,7 @@ record PageData(
 
     /** Returns the class of the outcome's colour. */
     String tone() {
-        return switch (outcome) {
-            case "qualified" -> "good";
-            case "not qualified" -> "bad";
-            default -> "unsure";
-        };
+        Outcome known = Outcome.of(outcome);
+        return known == null ? Outcome.INCONCLUSIVE.tone() : known.tone();
     }
 }

@@ -77,7 +77,7 @@ public final class Ending {
         if (!whole) {
             return ExitStatus.HOST_NOT_READY.code();
         }
-        if (outcome != Outcome.QUALIFIED) {
+        if (outcome.status() != 0) {
             return outcome.status();
         }
         return accept && COMPARED.contains(compared) ? 0 : compared;
@@ -131,7 +131,10 @@ public final class Ending {
             }
             run = run.with(
                     run.about().withExitStatus(byUser ? null : run.outcome().status()));
-            // The summary is written first, so that it is there even if a later step fails.
+            // Only now is there anything in the place of the last run's results. The summary is written first, so that
+            // it is
+            // there even if a later step fails.
+            generator.discard();
             generator.writeSummary(run);
             written = run;
             Path pairsFile = keepPairs();
@@ -175,7 +178,7 @@ public final class Ending {
                 System.err.println("./qualify: nodes.json, junit.xml and rdmatest.prom are not all written: " + noData);
             }
             boolean whole = lost == null && noPage == null && noData == null;
-            status = status(run.outcome(), whole, compared, plan.accept());
+            status = status(run.outcome(), whole, compared, isAccepted(run));
         } catch (IOException | RuntimeException e) {
             status = ExitStatus.HOST_NOT_READY.code();
             System.err.println("./qualify: no report: " + (e.getMessage() == null ? e : e.getMessage()));
@@ -204,10 +207,12 @@ public final class Ending {
                 }
             }
             if (kept != null) {
-                boolean accepted = plan.accept() && !byUser && run.outcome() != Outcome.INCONCLUSIVE;
+                boolean accepted = isAccepted(run) && !byUser && run.outcome() != Outcome.INCONCLUSIVE;
                 out.println("Archive  " + generator.archive(kept, run, accepted));
                 if (accepted) {
                     out.println("Accepted: later runs are compared with this one and those after it only.");
+                } else if (plan.accept() && run.isRehearsal()) {
+                    out.println("Not accepted: a rehearsal says nothing about what is normal of a fabric.");
                 } else if (plan.accept()) {
                     out.println("Not accepted: the run is inconclusive. Run ./qualify --accept again.");
                 }
@@ -219,6 +224,11 @@ public final class Ending {
         }
     }
 
+    /** Returns whether a run may become the new normal, and is to. */
+    private boolean isAccepted(Run run) {
+        return plan.accept() && !run.isRehearsal();
+    }
+
     /** Puts the measured pairs beside the summary; null if there are none. */
     private @Nullable Path keepPairs() throws IOException {
         Path there = plan.measuredPairs();
@@ -226,10 +236,7 @@ public final class Ending {
             return null;
         }
         Path here = generator.summary().resolveSibling(RunPairs.FILE);
-        if (!here.equals(there)) {
-            Files.copy(there, here, StandardCopyOption.REPLACE_EXISTING);
-        }
-        return here;
+        return Files.copy(there, here, StandardCopyOption.REPLACE_EXISTING);
     }
 
     /** Prints the measured pairs and the causes of bad ones. A failure here affects nothing else of the run. */

@@ -10,28 +10,31 @@ import io.rdmatest.report.runner.Selection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The last run, as {@code --last-failed} needs it.
  *
  * @param file its summary
+ * @param end when it ended, in a form that sorts as times do; empty if the summary does not say it
  * @param outcome its outcome in words; empty if the summary does not say it
+ * @param fabric the name of its fabric; null if the summary does not say it
+ * @param scenarios how many scenarios it has
  * @param failed the patterns that select its failed and broken scenarios, see {@link Selection}
  * @param settings the settings of the run
  */
-record LastRun(Path file, String outcome, List<String> failed, Map<String, String> settings) {
-
-    /**
-     * The summary of the previous run, while the next run has none yet. The file is hidden, so that a baseline does not
-     * take it for a run.
-     */
-    private static final String PREVIOUS = ".qualification.previous.json";
+record LastRun(
+        Path file,
+        String end,
+        String outcome,
+        @Nullable String fabric,
+        int scenarios,
+        List<String> failed,
+        Map<String, String> settings) {
 
     /**
      * Reads it.
@@ -40,11 +43,34 @@ record LastRun(Path file, String outcome, List<String> failed, Map<String, Strin
      * @throws IOException if there is no last run, or its summary can't be read; the message says what to do
      */
     static LastRun read(Path reports) throws IOException {
-        Path file = reports.resolve(ReportGenerator.SUMMARY);
-        if (!Files.exists(file) && Files.exists(reports.resolve(PREVIOUS))) {
-            // The run after it ended without a summary.
-            file = reports.resolve(PREVIOUS);
+        Path whole = reports.resolve(ReportGenerator.SUMMARY);
+        Path partial = partial(reports).resolve(ReportGenerator.SUMMARY);
+        if (!Files.exists(partial)) {
+            return of(whole);
         }
+        LastRun part = of(partial);
+        if (!Files.exists(whole)) {
+            return part;
+        }
+        LastRun run = of(whole);
+        return part.end.compareTo(run.end) > 0 ? part : run;
+    }
+
+    /** Returns the folder of the results of runs of some scenarios only, which leave those of the last whole run as they are. */
+    static Path partial(Path reports) {
+        return reports.resolve("partial");
+    }
+
+    /** Returns the last whole run; null if there is none that can be read. */
+    static @Nullable LastRun whole(Path reports) {
+        try {
+            return of(reports.resolve(ReportGenerator.SUMMARY));
+        } catch (IOException e) {
+            return null;
+        }
+    }
+
+    private static LastRun of(Path file) throws IOException {
         if (!Files.exists(file)) {
             throw new IOException(
                     "there is no last run: " + file
@@ -80,7 +106,10 @@ record LastRun(Path file, String outcome, List<String> failed, Map<String, Strin
                 .forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
         return new LastRun(
                 file,
+                json.path("end").asText(""),
                 json.path("outcome").asText(""),
+                json.at("/fabric/name").isTextual() ? json.at("/fabric/name").asText() : null,
+                json.path("scenarios").size(),
                 failed.stream().distinct().toList(),
                 settings);
     }
@@ -94,18 +123,7 @@ record LastRun(Path file, String outcome, List<String> failed, Map<String, Strin
 
     /** Returns the exit status of a run of what failed, if nothing did. */
     int statusIfNothingFailed() {
-        return Arrays.stream(Outcome.values())
-                .filter(each -> each.toString().equals(outcome))
-                .mapToInt(Outcome::status)
-                .findFirst()
-                .orElse(Outcome.QUALIFIED.status());
-    }
-
-    /** Keeps the summary under another name. If the next run ends without a summary, this run is still the last one. */
-    static void keep(Path reports) throws IOException {
-        Path file = reports.resolve(ReportGenerator.SUMMARY);
-        if (Files.exists(file)) {
-            Path ignored = Files.move(file, reports.resolve(PREVIOUS), StandardCopyOption.REPLACE_EXISTING);
-        }
+        Outcome known = Outcome.of(outcome);
+        return known == null ? Outcome.QUALIFIED.status() : known.status();
     }
 }

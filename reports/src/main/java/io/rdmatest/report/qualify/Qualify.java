@@ -8,7 +8,6 @@ import io.rdmatest.fabric.NodePair;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.report.output.Baseline;
 import io.rdmatest.report.output.ReportGenerator;
-import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.ReportConfiguration;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.report.run.WhatDiffers;
@@ -21,6 +20,7 @@ import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.cli.ExitStatus;
 import io.rdmatest.scenarios.qualification.Archive;
 import io.rdmatest.scenarios.qualification.Folders;
+import io.rdmatest.scenarios.qualification.Qualification;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -46,14 +47,15 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description = {
             "Qualifies an RDMA fabric: runs the scenarios and writes an Allure report and qualification.json.",
-            "Without an active RDMA device, they run on soft-RoCE in a virtual machine."
+            "On a host without RDMA hardware this is a rehearsal, on soft-RoCE in a virtual machine."
         },
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
-            "0:qualified: every scenario that was judged passed; what was not judged is printed",
+            "0:qualified: every scenario that was judged passed. rehearsed: the same in a virtual machine, which says nothing about"
+                    + " a fabric. partial: the same of selected scenarios, which qualifies nothing",
             "1:not qualified: the fabric failed a scenario",
             "2:wrong usage",
-            "3:nothing could be run on this host, or not all that was run could be recorded or reported",
+            "3:no RDMA port is active, nothing could be run on this host, or not all that was run could be recorded or reported",
             "4:inconclusive: no scenario failed, but one is broken or was not run, or none was judged",
             "14:as 0, and something is worse than in the --baseline",
             "15:as 0, and nothing could be compared with the --baseline",
@@ -298,13 +300,16 @@ public final class Qualify implements Callable<Integer> {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
             }
         }
-        Path reports = output == null ? target : output.toAbsolutePath();
+        Path whole = output == null ? target : output.toAbsolutePath();
         if (lastFailed) {
-            Integer ended = selectLastFailed(reports);
+            Integer ended = selectLastFailed(whole);
             if (ended != null) {
                 return ended;
             }
-        } else if (pairs != null) {
+        }
+        // All pairs are a whole of their own kind.
+        boolean onlyPairs = pairs != null && scenarios.isEmpty();
+        if (pairs != null && !lastFailed) {
             scenarios.add(PAIRS);
         }
         Selection selection = ScenarioRunner.select(scenarios);
@@ -322,15 +327,20 @@ public final class Qualify implements Callable<Integer> {
             ScenarioRunner.list(selection).forEach(out::println);
             return 0;
         }
-        if (output == null && Files.exists(reports) && !Files.isWritable(reports)) {
-            System.err.println("./qualify: the results cannot be written to " + reports
+        boolean part = selection.leavesOut() && !onlyPairs;
+        if (part && accept) {
+            return usage("--accept makes a whole run the new normal: leave out --scenario and --last-failed");
+        }
+        Path reports = part ? LastRun.partial(whole) : whole;
+        if (output == null && Files.exists(whole) && !Files.isWritable(whole)) {
+            System.err.println("./qualify: the results cannot be written to " + whole
                     + ", which is not yours or is read-only: name another folder with --output");
             return ExitStatus.HOST_NOT_READY.code();
         }
         // An option and a setting may have the same meaning. The option takes precedence.
         String fabric = setting(FabricConfiguration.FABRIC, this.fabric);
         String rail = setting(FabricConfiguration.RAIL, this.rail);
-        setting(FabricConfiguration.DEVICE, device);
+        String device = setting(FabricConfiguration.DEVICE, this.device);
         setting(ScenarioSettings.PAIRS, pairs != null ? "true" : null);
         setting(PairSettings.MEASURE, pairs == null || pairs.isEmpty() ? null : pairs);
         setting(PairSettings.QPS, pairsQps);
@@ -371,11 +381,14 @@ public final class Qualify implements Callable<Integer> {
         }
         // The message on a wrong file comes before anything is installed or booted.
         Fabric read;
+        Fabric local;
         try {
             read = fabric == null ? null : Fabric.load(fabric, rail, null);
+            local = fabric == null
+                    ? Fabric.load(FabricConfiguration.DEFAULT_FABRIC, null, device)
+                    : Fabric.load(fabric, rail, device);
         } catch (FabricException e) {
-            generator.discard();
-            throw e;
+            return usage(e.getMessage());
         }
         String wrong = wrongNodes(read, setting(Stage.SERVER, server), setting(Stage.CLIENT, client));
         if (wrong != null) {
@@ -395,14 +408,11 @@ public final class Qualify implements Callable<Integer> {
         if (!Files.isWritable(reports)) {
             return usage("--output " + reports + " cannot be written to");
         }
-        // This comes before anything can fail: a program that collects the summary must not take an earlier run's
-        // summary for this run's.
-        LastRun.keep(reports);
-        generator.discard();
+        // The results of the last run stay until this one has something to put in their place.
         Folders.delete(journal);
         Folders.delete(results);
         Folders.delete(ScenarioJvms.repeated(work));
-        Path measuredPairs = work.resolve(RunPairs.FILE);
+        Path measuredPairs = ScenarioJvms.measuredPairs(journal);
         Files.deleteIfExists(measuredPairs);
         Files.deleteIfExists(WhatDiffers.in(work));
         generator.nodesDifferAsIn(WhatDiffers.in(work));
@@ -413,14 +423,18 @@ public final class Qualify implements Callable<Integer> {
                 settings,
                 scenarios,
                 console,
-                new ScenarioJvms.Limits(timeoutSeconds, restarts, again, read == null ? 0 : read.microvms()));
+                new ScenarioJvms.Limits(timeoutSeconds, restarts, again),
+                new ScenarioJvms.Place(local.microvms(), isReal(local), hardwareSeen(whole)));
         if (jvms.setUp() != 0) {
             return ExitStatus.HOST_NOT_READY.code();
         }
         // All JVMs of the run get the same seed, because they must draw the same cells.
         settings.putIfAbsent(RunSeed.PROPERTY, Long.toString(RunSeed.draw()));
         RunAbout about = RunAbout.of(
-                read == null ? Fabric.load(FabricConfiguration.DEFAULT_FABRIC, null, null) : read, rail, settings);
+                read == null ? Fabric.load(FabricConfiguration.DEFAULT_FABRIC, null, null) : read,
+                rail,
+                settings,
+                part ? new RunAbout.Selected(scenarios, known(whole, local)) : null);
         Ending ending = new Ending(
                 jvms,
                 console,
@@ -438,6 +452,44 @@ public final class Qualify implements Callable<Integer> {
         jvms.run(journal, results, earlier, about, new Thread(() -> ending.finish(true), "qualify-interrupted"));
         ending.finish(false);
         return ending.status();
+    }
+
+    /** Returns whether a fabric has other hosts, or a device that the project's virtual machine has not. */
+    private static boolean isReal(Fabric fabric) {
+        String ofMachine = Objects.requireNonNullElse(System.getenv("RDMA_VM_DEVICE"), "rxe0");
+        return fabric.microvms() == 0
+                && (fabric.nodes().size() > 1
+                        || !Set.of(Node.AUTO, ofMachine).contains(fabric.local().device()));
+    }
+
+    /** Returns how many scenarios the last whole run on a fabric had; null if there was none. */
+    private static @Nullable Integer known(Path whole, Fabric fabric) {
+        LastRun last = LastRun.whole(whole);
+        return last == null || !fabric.name().equals(last.fabric()) ? null : (Integer) last.scenarios();
+    }
+
+    /** Returns the earlier run on RDMA hardware that is in this run's output, archive or baseline, in words; null for none. */
+    private @Nullable String hardwareSeen(Path whole) {
+        List<Path> places = new ArrayList<>(baseline);
+        if (archive != null) {
+            places.add(archive);
+        }
+        places.add(LastRun.partial(whole).resolve(ReportGenerator.SUMMARY));
+        places.add(whole.resolve(ReportGenerator.SUMMARY));
+        for (Path place : places.reversed()) {
+            try {
+                for (Qualification run : Qualification.readAll(List.of(place), last, ignored -> {})
+                        .reversed()) {
+                    if (run.isOnHardware()) {
+                        return "an earlier run was on %s, see %s"
+                                .formatted(run.environment().get("device"), run.file());
+                    }
+                }
+            } catch (IOException e) {
+                // No run there can be read, so there is no sign of hardware.
+            }
+        }
+        return null;
     }
 
     /** Selects the scenarios that failed in the last run. Returns the exit status if there is nothing to run. */

@@ -1,16 +1,25 @@
 package io.rdmatest.report.qualify;
 
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.report.run.JournalEvent;
 import io.rdmatest.report.run.JournalEvent.Kind;
+import io.rdmatest.report.run.Outcome;
 import io.rdmatest.report.run.Units;
 import io.rdmatest.report.run.Verdict;
 import java.io.PrintStream;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Shows the progress of a run on the console. It may be called by any thread: those that read a JVM's output, and the clock. */
 final class QualifyConsole {
+
+    /** The head of a run in virtual machines. */
+    static final String REHEARSAL = "Rehearsal: " + Outcome.REHEARSED.caveat();
 
     /** The number of lines that are shown of a dead JVM when another JVM continues the run. */
     private static final int WORDS_IN_BETWEEN = 20;
@@ -37,6 +46,7 @@ final class QualifyConsole {
     private int endedBefore;
 
     private boolean announcing = true;
+    private boolean headed;
     private boolean closed;
 
     /**
@@ -60,8 +70,35 @@ final class QualifyConsole {
         return String.join(System.lineSeparator(), said.subList(Math.max(0, said.size() - most), said.size()));
     }
 
+    /** Shows, once, where the run is. */
+    synchronized void head(String line) {
+        if (!headed) {
+            headed = true;
+            print(line);
+        }
+    }
+
+    /** Returns the line that says where a run is: fabric, host, device, driver, firmware and rate. */
+    static String head(Map<String, String> environment) {
+        if (environment.containsKey(FabricDevice.MACHINE)) {
+            return REHEARSAL;
+        }
+        return "%s on %s: %s/%s %s fw %s, %s, %s"
+                .formatted(Stream.of("fabric", "host", "device", "port", "driver", "firmware", "gidType", "rate")
+                        .map(fact -> environment.getOrDefault(fact, "?"))
+                        .toArray());
+    }
+
     /** Shows what a JVM says of its run. */
     synchronized void show(JournalEvent event) {
+        if (event.event() == Kind.ENTRY && event.id() == null && event.entry() != null) {
+            Map<String, String> environment = new HashMap<>();
+            event.entry()
+                    .forEach((key, value) ->
+                            environment.put(key.substring(ReportKeys.ENVIRONMENT_PREFIX.length()), value));
+            head(head(environment));
+            return;
+        }
         if (event.expected() != null) {
             total = event.open() != null && event.open() > 0 ? null : (Integer) (endedBefore + event.expected());
         }

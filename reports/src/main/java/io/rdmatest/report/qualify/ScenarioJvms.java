@@ -44,9 +44,20 @@ final class ScenarioJvms {
      * @param timeoutSeconds how long all JVMs may take together
      * @param restarts how often another JVM goes on after one died
      * @param again how often all scenarios run again when something is worse than before
-     * @param machines the number of virtual machines that the fabric consists of; 0 for none
      */
-    record Limits(int timeoutSeconds, int restarts, int again, int machines) {}
+    record Limits(int timeoutSeconds, int restarts, int again) {}
+
+    /**
+     * Where the scenarios run.
+     *
+     * @param machines the number of virtual machines that the fabric consists of; 0 for none
+     * @param real whether the fabric has other hosts, or a device that no machine has, so that none may take their place
+     * @param seen the sign of RDMA hardware that an earlier run is; null for none
+     */
+    record Place(int machines, boolean real, @Nullable String seen) {}
+
+    /** {@code bin/setup} prints this word if the run is to be in a virtual machine. */
+    private static final String IN_MACHINE = "machine";
 
     /** Lines that are shown of a run that was cut off: two machines end with up to 20 lines of their consoles each. */
     static final int LAST_WORDS = 50;
@@ -70,6 +81,11 @@ final class ScenarioJvms {
     private final List<String> scenarios;
     private final QualifyConsole console;
     private final Limits limits;
+    private final Place place;
+
+    /** What RDMA_VM is to be for the JVMs; null as long as the environment decides. */
+    private @Nullable String machine;
+
     private final Leftovers leftovers = new Leftovers();
 
     private volatile @Nullable String trouble;
@@ -101,13 +117,15 @@ final class ScenarioJvms {
             Map<String, String> settings,
             List<String> scenarios,
             QualifyConsole console,
-            Limits limits) {
+            Limits limits,
+            Place place) {
         this.project = project;
         this.target = target;
         this.settings = settings;
         this.scenarios = scenarios;
         this.console = console;
         this.limits = limits;
+        this.place = place;
     }
 
     /** Returns why no scenario could run; null if any could, or if that happened in a repetition. */
@@ -144,16 +162,33 @@ final class ScenarioJvms {
         return limits.timeoutSeconds();
     }
 
-    /** Installs and prepares missing parts, and prints its steps and failures itself. */
+    /**
+     * Decides whether the run is in a virtual machine, and installs and prepares missing parts. {@code bin/setup} prints its steps
+     * and failures itself. The JVMs keep to its decision, whatever becomes of this host's ports after it.
+     */
     int setUp() throws IOException, InterruptedException {
         if (System.getProperty("rdma.java") != null) {
             return 0;
         }
-        Path setup = project.resolve("fabric-config/rdma-jdk/bin/setup");
-        return inMachines(new ProcessBuilder(setup.toString(), "--run"))
-                .inheritIO()
-                .start()
-                .waitFor();
+        List<String> command = new ArrayList<>(
+                List.of(project.resolve("fabric-config/rdma-jdk/bin/setup").toString(), "--run"));
+        if (place.seen() != null) {
+            command.addAll(List.of("--seen", place.seen()));
+        }
+        Process setup = inMachines(new ProcessBuilder(command))
+                .redirectInput(ProcessBuilder.Redirect.INHERIT)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try (BufferedReader lines = setup.inputReader(StandardCharsets.UTF_8)) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                boolean inMachine = line.equals(IN_MACHINE);
+                machine = inMachine ? "always" : "never";
+                if (inMachine) {
+                    console.head(QualifyConsole.REHEARSAL);
+                }
+            }
+        }
+        return setup.waitFor();
     }
 
     /**
@@ -284,6 +319,11 @@ final class ScenarioJvms {
         }
     }
 
+    /** Where the scenarios of a journal write what they measure between nodes: not where the last run's results are. */
+    static Path measuredPairs(Path journal) {
+        return journal.resolveSibling(journal.getFileName() + "-" + RunPairs.FILE);
+    }
+
     /** Where runs that are made again leave their journals. */
     static Path repeated(Path target) {
         return target.resolve("qualify-again");
@@ -341,14 +381,23 @@ final class ScenarioJvms {
         return start(command);
     }
 
-    /** Lets the drop-in java start the machines that the fabric consists of, even on a host with a device. */
+    /**
+     * Lets the drop-in java start the machines that the fabric consists of, even on a host with a device, and none in the place of
+     * real hosts and devices. Whoever sets RDMA_VM decides.
+     */
     private ProcessBuilder inMachines(ProcessBuilder builder) {
         Map<String, String> environment = builder.environment();
-        if (limits.machines() > 0
-                && !"never".equals(environment.get("RDMA_VM"))
-                && !environment.containsKey("RDMA_NODE")) {
+        String asked = environment.getOrDefault("RDMA_VM", "auto");
+        if (environment.containsKey("RDMA_NODE")) {
+            return builder;
+        }
+        if (place.machines() > 0 && !asked.equals("never")) {
             environment.put("RDMA_VM", "always");
-            environment.put("RDMA_VM_NODES", Integer.toString(limits.machines()));
+            environment.put("RDMA_VM_NODES", Integer.toString(place.machines()));
+        } else if (asked.equals("auto") && place.real()) {
+            environment.put("RDMA_VM", "never");
+        } else if (machine != null) {
+            environment.put("RDMA_VM", machine);
         }
         return builder;
     }
@@ -390,7 +439,7 @@ final class ScenarioJvms {
                 "-D" + ScenarioRunner.HELD + "=true",
                 "-D" + RESULTS_SETTING + "=" + results,
                 // Beside the journal, where the machine may write.
-                "-D" + PairSettings.FILE + "=" + journal.resolveSibling(RunPairs.FILE),
+                "-D" + PairSettings.FILE + "=" + measuredPairs(journal),
                 "-D" + WhatDiffers.FILE + "=" + WhatDiffers.in(target)));
         for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
             if (property.getKey().equals(ScenarioRunner.PACKAGE)) {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import io.rdmatest.Cause;
+import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.qualification.Qualification;
 import java.time.Instant;
@@ -268,6 +269,18 @@ public record Run(
                 .count();
     }
 
+    /** Returns whether the run was in virtual machines that the project started. */
+    @JsonIgnore
+    public boolean isRehearsal() {
+        return environment.containsKey(FabricDevice.MACHINE);
+    }
+
+    /** Returns the outcome that the run has if everything in it passed. */
+    @JsonIgnore
+    public Outcome best() {
+        return isRehearsal() ? Outcome.REHEARSED : about.selected() != null ? Outcome.PARTIAL : Outcome.QUALIFIED;
+    }
+
     /** Returns what the run says about the fabric. */
     @JsonProperty("outcome")
     public Outcome outcome() {
@@ -276,15 +289,33 @@ public record Run(
         }
         boolean judged = count(Verdict.PASSED) > 0;
         return judged && count(Verdict.BROKEN) == 0 && countNotRun() == 0 && !endedEarly
-                ? Outcome.QUALIFIED
+                ? best()
                 : Outcome.INCONCLUSIVE;
     }
 
-    /** Returns why, in a sentence. */
+    /** Returns why, in a sentence, and in a further one for each reason that the run is no qualification. */
     @JsonProperty("outcomeReason")
     public String outcomeReason() {
+        StringBuilder reason = new StringBuilder(verdicts());
+        if (isRehearsal()) {
+            reason.append(" This was a rehearsal: ")
+                    .append(Outcome.REHEARSED.caveat())
+                    .append('.');
+        }
+        RunAbout.Selected selected = about.selected();
+        if (selected != null) {
+            reason.append(' ')
+                    .append(selected.sentence(scenarios.size()))
+                    .append("; ")
+                    .append(Outcome.PARTIAL.caveat())
+                    .append('.');
+        }
+        return reason.toString();
+    }
+
+    private String verdicts() {
         return switch (outcome()) {
-            case QUALIFIED ->
+            case QUALIFIED, REHEARSED, PARTIAL ->
                 count(Verdict.PASSED) == 1
                         ? "The one scenario that was judged passed."
                         : "All " + count(Verdict.PASSED) + " scenarios that were judged passed.";

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param fabric the fabric that was qualified; null if unknown
  * @param nodes the nodes of the fabric; only those that took part if the others are unknown
  * @param settings what the run was configured by, such as {@code rdma.run.seed}
+ * @param selected what a selection left of the scenarios; null if all were to run
  * @param exitStatus what {@code ./qualify} ended with; null if a signal ended it
  */
 public record RunAbout(
@@ -24,6 +25,7 @@ public record RunAbout(
         @Nullable FabricName fabric,
         List<NodeName> nodes,
         Map<String, String> settings,
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable Selected selected,
         @Nullable Integer exitStatus) {
 
     /**
@@ -44,6 +46,27 @@ public record RunAbout(
      * @param rails the names of its rails; empty if it has one device without a name
      */
     public record NodeName(String name, List<String> rails) {}
+
+    /**
+     * A selection that leaves scenarios out.
+     *
+     * @param patterns what was selected
+     * @param of how many scenarios the last whole run had; null if that is not known
+     */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    public record Selected(List<String> patterns, @Nullable Integer of) {
+
+        public Selected {
+            patterns = List.copyOf(patterns);
+        }
+
+        /** Returns the extent of the selection in words, without a full stop. */
+        String sentence(int count) {
+            String all = of != null && of > count ? " of " + of : "";
+            return count + all + (count == 1 && all.isEmpty() ? " scenario" : " scenarios")
+                    + (count == 1 ? " was" : " were") + " selected";
+        }
+    }
 
     public RunAbout {
         nodes = List.copyOf(nodes);
@@ -67,6 +90,7 @@ public record RunAbout(
                 name == null ? null : new FabricName(name, null, null),
                 nodes.stream().map(each -> new NodeName(each, List.of())).toList(),
                 Map.of(),
+                null,
                 null);
     }
 
@@ -76,8 +100,10 @@ public record RunAbout(
      * @param fabric what is qualified
      * @param rail the rail that was asked for; null if none was
      * @param settings see {@link #settings}
+     * @param selected see {@link #selected}
      */
-    public static RunAbout of(Fabric fabric, @Nullable String rail, Map<String, String> settings) {
+    public static RunAbout of(
+            Fabric fabric, @Nullable String rail, Map<String, String> settings, @Nullable Selected selected) {
         return new RunAbout(
                 UUID.randomUUID().toString(),
                 new FabricName(fabric.name(), fabric.source(), rail),
@@ -86,10 +112,11 @@ public record RunAbout(
                                 node.name(), List.copyOf(node.rails().keySet())))
                         .toList(),
                 new LinkedHashMap<>(settings),
+                selected,
                 null);
     }
 
     public RunAbout withExitStatus(@Nullable Integer status) {
-        return new RunAbout(runId, fabric, nodes, settings, status);
+        return new RunAbout(runId, fabric, nodes, settings, selected, status);
     }
 }

@@ -66,6 +66,9 @@ public final class RunReader {
                 trouble = event.reason();
             } else if (event.event() == JournalEvent.Kind.DIED) {
                 endOfJvm(event);
+            } else if (event.event() == JournalEvent.Kind.ENTRY) {
+                // The device that the run found before its first scenario.
+                entry(event, null);
             }
             return;
         }

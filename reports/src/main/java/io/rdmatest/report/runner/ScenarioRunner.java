@@ -2,6 +2,8 @@ package io.rdmatest.report.runner;
 
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.report.run.Journal;
 import io.rdmatest.report.run.JournalEvent;
 import io.rdmatest.report.run.ReportConfiguration;
@@ -15,7 +17,9 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.platform.engine.FilterResult;
 import org.junit.platform.engine.discovery.ClassNameFilter;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
@@ -96,12 +100,19 @@ public final class ScenarioRunner {
     }
 
     /**
-     * Finds the device, registers as much memory as a scenario needs, and reaches the connection manager, once. So a wrong name or a low limit causes one message
-     * instead of one for each scenario.
+     * Finds the device, registers as much memory as a scenario needs, and reaches the connection manager, once. So a wrong name or
+     * a low limit causes one message instead of one for each scenario. The journal begins with what was found.
      */
-    private static void preflight() {
+    private static void preflight() throws IOException {
         if (System.getProperty(PACKAGE) == null) {
-            try (DeviceContext context = Fabric.load().local().resolve().open();
+            FabricDevice device = Fabric.load().local().resolve();
+            try (Journal journal =
+                    new Journal(ReportConfiguration.directory(), ReportConfiguration.progress())) {
+                Map<String, String> entry = new LinkedHashMap<>();
+                device.environment().forEach((key, value) -> entry.put(ReportKeys.ENVIRONMENT_PREFIX + key, value));
+                journal.write(JournalEvent.of(JournalEvent.Kind.ENTRY).withEntry(entry));
+            }
+            try (DeviceContext context = device.open();
                     ProtectionDomain protectionDomain = context.allocateProtectionDomain();
                     MemoryRegion region = protectionDomain.registerMemory(LARGEST_BUFFER, Access.LOCAL_WRITE)) {
                 region.fill((byte) 0);

@@ -99,6 +99,8 @@ public final class Selection {
 
     private final List<String> unmatched = new ArrayList<>();
 
+    private boolean leavesOut;
+
     /**
      * Prepares a selection that {@link #resolve} completes.
      *
@@ -138,7 +140,14 @@ public final class Selection {
             templates.forEach(template -> partly.computeIfAbsent(template, ignored -> new ArrayList<>())
                     .add(each));
         }
+        leavesOut = !whole.containsAll(
+                methods.keySet().stream().map(TestIdentifier::getUniqueId).toList());
         return this;
+    }
+
+    /** Returns whether any scenario of the plan that was {@linkplain #resolve resolved} is not selected. */
+    public boolean leavesOut() {
+        return leavesOut;
     }
 
     /** Returns whether the id of a class was given. Such a class failed in its set-up, and its scenarios are unknown. */

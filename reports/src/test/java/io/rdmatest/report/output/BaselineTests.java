@@ -125,6 +125,48 @@ class BaselineTests {
         assertThat(said).contains("  worse   passed -> not there  y");
     }
 
+    private Path rehearsal(String name, double median) throws IOException {
+        return Files.writeString(
+                folder.resolve(name),
+                "{\"environment\": {\"machine\": \"a\"}, \"scenarios\": [%s]}"
+                        .formatted(scenario("x", "passed", median)));
+    }
+
+    @Test
+    void aRehearsalIsComparedWithRehearsalsOnly() throws IOException {
+        Path night = file("1.json", "6.1", scenario("x", "passed", 1));
+        Path rehearsed = rehearsal("2.json", 20);
+
+        Path now = rehearsal("qualification.json", 20);
+        assertThat(compare(false, now, night, rehearsed).tell(said::add)).isZero();
+        assertThat(said).contains("Not compared: 1 earlier run is no rehearsal, and this run is one.");
+        said.clear();
+        assertThat(compare(false, now, night).tell(said::add)).isEqualTo(15);
+        said.clear();
+
+        Path onHardware = file("qualification.json", "6.1", scenario("x", "passed", 1));
+        assertThat(compare(false, onHardware, night, rehearsed).tell(said::add)).isZero();
+        assertThat(said).contains("Not compared: 1 earlier run is a rehearsal, and this run is none.");
+        said.clear();
+        assertThat(compare(false, onHardware, rehearsed).tell(said::add)).isEqualTo(15);
+    }
+
+    @Test
+    void aPartialRunInAnArchiveSaysNothingOfWhatIsUsual() throws IOException {
+        Path nights = Files.createDirectory(folder.resolve("nights"));
+        Path part = Files.writeString(
+                nights.resolve("2.json"),
+                "{\"environment\": {}, \"selected\": {\"patterns\": [\"x\"]}, \"scenarios\": [%s]}"
+                        .formatted(scenario("x", "passed", 1)));
+        Files.copy(file("1.json", "6.1", scenario("x", "passed", 20)), nights.resolve("1.json"));
+        Path now = file("qualification.json", "6.1", scenario("x", "passed", 20));
+
+        assertThat(compare(false, now, nights).tell(said::add)).isZero();
+        said.clear();
+        // One that is named is read.
+        assertThat(compare(false, now, part).tell(said::add)).isEqualTo(14);
+    }
+
     @Test
     void aBaselineOfWhichNothingCanBeReadComparesNothing() throws IOException {
         Path nights = Files.createDirectory(folder.resolve("nights"));

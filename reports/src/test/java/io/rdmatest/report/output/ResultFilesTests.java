@@ -90,6 +90,7 @@ class ResultFilesTests {
                         .map(node -> new RunAbout.NodeName(node, rails))
                         .toList(),
                 Map.of(),
+                null,
                 0);
     }
 
@@ -457,8 +458,8 @@ class ResultFilesTests {
         passes("Ping: one", "a", "b");
         RunAbout about = about(List.of("rail0", "rail1"), "a", "b");
 
-        JsonNode json = write(
-                new RunAbout(about.runId(), new RunAbout.FabricName("lab", null, "rail1"), about.nodes(), Map.of(), 0));
+        JsonNode json = write(new RunAbout(
+                about.runId(), new RunAbout.FabricName("lab", null, "rail1"), about.nodes(), Map.of(), null, 0));
 
         assertThat(node(json, "a").path("rails"))
                 .extracting(rail -> rail.path("state").asText())
@@ -572,7 +573,8 @@ class ResultFilesTests {
     void aRunWithoutScenariosAndNodesHasItsFiles() throws Exception {
         events.add(JournalEvent.of(Kind.RUN_STARTED));
 
-        JsonNode json = write(new RunAbout("00000000-0000-4000-8000-000000000033", null, List.of(), Map.of(), null));
+        JsonNode json =
+                write(new RunAbout("00000000-0000-4000-8000-000000000033", null, List.of(), Map.of(), null, null));
 
         assertThat(json.path("nodes")).isEmpty();
         assertThat(junit().getAttribute("tests")).isEqualTo("0");

@@ -79,12 +79,16 @@ final class CompareCommand extends JsonCommand {
     @Override
     Outcome execute() {
         List<Qualification> runs = runs();
-        QualificationComparison comparison =
-                new QualificationComparison(runs.subList(0, runs.size() - 1), runs.getLast(), last, share);
+        Qualification now = runs.getLast();
+        List<Qualification> before = Qualification.comparable(runs.subList(0, runs.size() - 1), now, notes::add);
+        if (before.isEmpty()) {
+            throw new ParameterException(spec().commandLine(), notes.getLast());
+        }
+        QualificationComparison comparison = new QualificationComparison(before, now, last, share);
         List<String> lines = new ArrayList<>(notes);
         lines.addAll(comparison.lines());
         Map<String, Object> members = new LinkedHashMap<>(comparison.json());
-        CellComparison cells = cells(runs);
+        CellComparison cells = cells(before, now);
         if (cells != null) {
             lines.addAll(cells.lines());
             members.put("cells", cells.json());
@@ -94,20 +98,14 @@ final class CompareCommand extends JsonCommand {
     }
 
     /** Holds the pairs of the last run against those of the earlier ones; null if it has none. */
-    private @Nullable CellComparison cells(List<Qualification> runs) {
-        Path last = runs.getLast().file();
+    private @Nullable CellComparison cells(List<Qualification> before, Qualification now) {
+        Path last = now.file();
         if (!CellComparison.hasCells(last)) {
             return null;
         }
         try {
             return CellComparison.of(
-                    last,
-                    runs.subList(0, runs.size() - 1).stream()
-                            .map(Qualification::file)
-                            .toList(),
-                    this.last,
-                    share,
-                    List.of());
+                    last, before.stream().map(Qualification::file).toList(), this.last, share, List.of());
         } catch (IOException e) {
             throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }

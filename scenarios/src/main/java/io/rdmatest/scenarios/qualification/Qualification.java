@@ -3,9 +3,11 @@ package io.rdmatest.scenarios.qualification;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.Measurement.Kind;
+import io.rdmatest.verbs.DriverQuirks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -36,13 +38,15 @@ import org.jspecify.annotations.Nullable;
  *     numbered
  * @param ids the ids of the scenarios, by name, which stay the same when names change; files of version 2 and earlier have none
  * @param settings what the run was configured by, such as {@code rdma.pairs.size}; empty where the file says none
+ * @param partial whether a selection left scenarios out
  */
 public record Qualification(
         Path file,
         Map<String, String> environment,
         Map<String, Scenario> scenarios,
         Map<String, String> ids,
-        Map<String, String> settings) {
+        Map<String, String> settings,
+        boolean partial) {
 
     /**
      * The result of a scenario.
@@ -67,6 +71,9 @@ public record Qualification(
 
     private static final Pattern PERCENTILE = Pattern.compile("(?:.* )?(min|max|p(\\d{1,2}(?:\\.\\d{1,9})?))");
 
+    /** Words in the place of a driver's name, see {@link io.rdmatest.verbs.RdmaDevice#driver()}. */
+    private static final Set<String> NO_DRIVERS = Set.of("", "unknown", "stand-in");
+
     private static final Set<String> TIMES = Set.of("ns", "us", "ms", "s");
 
     /** Copies the maps. */
@@ -79,7 +86,7 @@ public record Qualification(
 
     /** Creates one whose scenarios have names only. */
     public Qualification(Path file, Map<String, String> environment, Map<String, Scenario> scenarios) {
-        this(file, environment, scenarios, Map.of(), Map.of());
+        this(file, environment, scenarios, Map.of(), Map.of(), false);
     }
 
     /**
@@ -130,7 +137,8 @@ public record Qualification(
     /**
      * Reads the latest of several.
      *
-     * @param files each of them one, or a folder: of that, all that {@link Archive} says; none if it has none yet
+     * @param files each of them one, or a folder: of that, all that {@link Archive} says without partial runs; none if it has
+     *     none yet
      * @param most how many at most, 1 or more; older ones are not read
      * @param note takes a sentence for each summary that is left out: one in a folder that can't be read, and one of a run in
      *     the future
@@ -150,11 +158,15 @@ public record Qualification(
             try {
                 JsonNode json = json(file);
                 Instant future = future(json);
-                if (future == null) {
-                    runs.add(of(file, json));
-                } else {
+                if (future != null) {
                     note.accept("Left out: " + file + " is of a run in the future, " + future
                             + ". Set the clock of its host, or of this one.");
+                    continue;
+                }
+                Qualification run = of(file, json);
+                // The values of some scenarios alone are not those of a whole run, whose code the JVM has compiled by then.
+                if (!run.partial() || files.contains(file)) {
+                    runs.add(run);
                 }
             } catch (IOException e) {
                 if (files.contains(file)) {
@@ -204,7 +216,7 @@ public record Qualification(
         json.path("settings")
                 .properties()
                 .forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
-        return new Qualification(file, environment, scenarios, ids, settings);
+        return new Qualification(file, environment, scenarios, ids, settings, json.has("selected"));
     }
 
     private static Scenario scenario(Path file, int version, JsonNode json) throws IOException {
@@ -270,6 +282,40 @@ public record Qualification(
         return new Measurement(name, Kind.OTHER, value, unit.isBlank() ? "?" : unit, Better.NEITHER, null, 0);
     }
 
+    /** Returns whether it was in virtual machines of the project. */
+    public boolean isRehearsal() {
+        return environment.containsKey(FabricDevice.MACHINE);
+    }
+
+    /**
+     * Returns which of several runs may be compared with a later one: rehearsals with a rehearsal, and others with others.
+     *
+     * @param before the earlier runs
+     * @param now the later one
+     * @param note takes a sentence if some are left out
+     */
+    public static List<Qualification> comparable(List<Qualification> before, Qualification now, Consumer<String> note) {
+        List<Qualification> alike = before.stream()
+                .filter(run -> run.isRehearsal() == now.isRehearsal())
+                .toList();
+        int others = before.size() - alike.size();
+        if (others > 0) {
+            note.accept("Not compared: %d earlier %s %s, and this run is %s."
+                    .formatted(
+                            others,
+                            others == 1 ? "run is" : "runs are",
+                            now.isRehearsal() ? "no rehearsal" : others == 1 ? "a rehearsal" : "rehearsals",
+                            now.isRehearsal() ? "one" : "none"));
+        }
+        return alike;
+    }
+
+    /** Returns whether it was on RDMA hardware, as far as it says so. */
+    public boolean isOnHardware() {
+        String driver = environment.getOrDefault("driver", "");
+        return !isRehearsal() && !NO_DRIVERS.contains(driver) && !DriverQuirks.isSoftware(driver);
+    }
+
     /**
      * Returns what it says of some scenarios.
      *
@@ -278,7 +324,7 @@ public record Qualification(
     public Qualification only(Set<String> names) {
         Map<String, Scenario> some = new LinkedHashMap<>(scenarios);
         some.keySet().retainAll(names);
-        return new Qualification(file, environment, some, ids, settings);
+        return new Qualification(file, environment, some, ids, settings, partial);
     }
 
     /**
@@ -301,7 +347,7 @@ public record Qualification(
                 renamedIds.put(shown, id);
             }
         });
-        return new Qualification(file, environment, renamed, renamedIds, settings);
+        return new Qualification(file, environment, renamed, renamedIds, settings, partial);
     }
 
     /** Returns how many scenarios there are of each verdict, as in {@code 205 scenarios: 194 passed, 11 skipped}. */

@@ -161,6 +161,15 @@ class LaunchTests {
         assertThat(run.errors()).isEmpty();
     }
 
+    /** A machine would list a device that this host does not have. */
+    @Test
+    void theListOfDevicesIsAboutThisHost() throws Exception {
+        built();
+        Run run = run(Map.of("RDMA_VM", "always", "RDMA_VM_QEMU", "/nonexistent/qemu"), "devices", "--json");
+        assertThat(run.output()).isEqualTo("ran --json\n");
+        assertThat(run.errors()).isEmpty();
+    }
+
     @Test
     void wrongUsageStartsNoMachine() throws Exception {
         built();

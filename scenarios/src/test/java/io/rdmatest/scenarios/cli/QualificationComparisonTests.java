@@ -371,6 +371,22 @@ class QualificationComparisonTests {
         assertThat(run(out, err, "compare", "--tolerance", "0", before, before)).isZero();
     }
 
+    @Test
+    void aRehearsalIsNotComparedWithARunOnHardware() throws Exception {
+        Path night = file("night.json", ENVIRONMENT, scenario("x", "passed"));
+        Path rehearsal = file("rehearsal.json", ENVIRONMENT + ", \"machine\": \"a\"", scenario("x", "failed"));
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+
+        assertThat(run(out, err, "compare", night, rehearsal)).isEqualTo(ExitStatus.USAGE.code());
+        assertThat(err.toString()).contains("Not compared: 1 earlier run is no rehearsal, and this run is one.");
+
+        assertThat(run(out, err, "compare", rehearsal, night, night)).isZero();
+        assertThat(out.toString())
+                .contains(
+                        "Not compared: 1 earlier run is a rehearsal, and this run is none.", "before: " + night + ", ");
+    }
+
     /** A run of version 3 in which one scenario measured a rate. */
     private Qualification pairs(String id, String settings, double rate) throws IOException {
         return Qualification.of(Path.of("run.json"), new ObjectMapper().readTree("""
