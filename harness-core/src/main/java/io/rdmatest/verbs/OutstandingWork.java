@@ -14,7 +14,12 @@ package io.rdmatest.verbs;
  * @param unsignaled those of the posted sends that give no completion unless they fail
  */
 public record OutstandingWork(
-        long sendsPosted, long sendsCompleted, long receivesPosted, long receivesCompleted, long undecided, long unsignaled) {
+        long sendsPosted,
+        long sendsCompleted,
+        long receivesPosted,
+        long receivesCompleted,
+        long undecided,
+        long unsignaled) {
 
     /** Returns how many sends have not completed, at least 0; unsignaled ones count until the end. */
     public long sends() {

@@ -110,7 +110,8 @@ class XrcTestCase {
             // What is set anew names no queue any more.
             list.send(0, 13, memory, 0, 8);
             ends.initiator().post(list, 0, 1);
-            assertThat(cq.awaitAny(1, Standin.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.REM_INV_REQ_ERR);
+            assertThat(cq.awaitAny(1, Standin.SOON).getFirst().status())
+                    .isEqualTo(WorkCompletion.Status.REM_INV_REQ_ERR);
         }
     }
 

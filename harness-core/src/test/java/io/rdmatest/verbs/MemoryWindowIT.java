@@ -88,7 +88,8 @@ class MemoryWindowIT {
         int key = pair.b().postBind(1, window, region, 4096, LENGTH, Set.of(Access.REMOTE_WRITE), SendFlag.SIGNALED);
         pair.cqB().awaitSuccess(Rig.SOON);
         pair.a().postWrite(2, pair.mrA(), 0, 64, region.address(4095), key, SendFlag.SIGNALED);
-        assertThat(pair.cqA().awaitAny(1, Rig.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
+        assertThat(pair.cqA().awaitAny(1, Rig.SOON).getFirst().status())
+                .isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
     }
 
     @Test
@@ -123,7 +124,8 @@ class MemoryWindowIT {
         assertThat(received.invalidatedKey()).isEqualTo(key);
 
         pair.a().postWrite(4, pair.mrA(), 0, 64, region.address(), key, SendFlag.SIGNALED);
-        assertThat(pair.cqA().awaitAny(1, Rig.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
+        assertThat(pair.cqA().awaitAny(1, Rig.SOON).getFirst().status())
+                .isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
     }
 
     @Test
