@@ -136,6 +136,9 @@ public enum Cause {
     /** Packets on the wire, or messages of a peer, violate their protocol. */
     PROTOCOL_VIOLATION(Verdict.FAILED, Exit.FABRIC_FAILED, "Protocol violated"),
 
+    /** The device reported an asynchronous error, or moved a queue pair to ERR without a completion that says why. */
+    ASYNCHRONOUS_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Asynchronous error of the device (ibv_get_async_event)"),
+
     /** Error counters of a device increased. */
     COUNTERS(Verdict.FAILED, Exit.FABRIC_FAILED, "Error counters increased"),
 
@@ -182,6 +185,9 @@ public enum Cause {
 
     /** An option, annotation, configuration key or file is wrong. */
     MISCONFIGURED(Verdict.BROKEN, Exit.USAGE, "Wrong option, annotation, key or file"),
+
+    /** The test or program used queues or memory in a way that cannot succeed, whatever the fabric does. */
+    WRONG_USE(Verdict.BROKEN, Exit.DEFECT, "Queues or memory used wrongly by the test"),
 
     /** The test's own code left native objects, events or kernel objects behind. */
     LEAK(Verdict.BROKEN, Exit.DEFECT, "Leaked resources"),

@@ -483,7 +483,7 @@ class FaultsOnTwoNodes {
                         meanwhile.run();
                     }
                     queuePair.postRead(i, sink, 0, 1000, address, rkey, SendFlag.SIGNALED);
-                    WorkCompletion completion = queue.await(1, STEP).getFirst();
+                    WorkCompletion completion = queue.awaitAny(1, STEP).getFirst();
                     if (!completion.isSuccess()) {
                         return completion.exception();
                     }

@@ -732,6 +732,9 @@ public final class CmId extends NativeResource {
     public void disconnect() {
         locked(() -> {
             long ignored = requireDevice("disconnect");
+            if (queuePair != null) {
+                VerbsBridge.get().intendError(queuePair);
+            }
             Rdmacm.disconnect(id, this::describe);
             return true;
         });

@@ -108,6 +108,13 @@ public abstract class VerbsBridge {
             @Nullable NativeResource... parents);
 
     /**
+     * Notes that the program ends the connection of a queue pair, which moves it to ERR.
+     *
+     * @param queuePair the queue pair
+     */
+    public abstract void intendError(QueuePair queuePair);
+
+    /**
      * Reads the result of rdma_init_qp_attr.
      *
      * @param attr an {@code ibv_qp_attr}

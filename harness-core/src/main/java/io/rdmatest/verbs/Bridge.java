@@ -56,6 +56,11 @@ final class Bridge extends VerbsBridge {
     }
 
     @Override
+    public void intendError(QueuePair queuePair) {
+        queuePair.intendError();
+    }
+
+    @Override
     public QueuePairModification modification(MemorySegment attr, int mask) {
         return QueuePairModification.read(attr, mask);
     }

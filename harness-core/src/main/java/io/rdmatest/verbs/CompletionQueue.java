@@ -325,7 +325,10 @@ public final class CompletionQueue extends VerbsObject {
         int sends = 0;
         int receives = 0;
         int undecided = 0;
+        int failures = 0;
         for (int i = 0; i < polled; i++) {
+            boolean success = completions.isSuccess(i);
+            failures += success ? 0 : 1;
             int number = completions.qpNumber(i);
             if (queuePair == null || queuePair.number() != number) {
                 if (queuePair != null) {
@@ -345,7 +348,7 @@ public final class CompletionQueue extends VerbsObject {
                 } else {
                     sends++;
                 }
-            } else if (!completions.isSuccess(i)) {
+            } else if (!success) {
                 undecided++;
             } else if (completions.opcodeCode(i) >= RECEIVED) {
                 receives++;
@@ -355,6 +358,9 @@ public final class CompletionQueue extends VerbsObject {
         }
         if (queuePair != null) {
             queuePair.completed(alone, sends, receives, undecided);
+        }
+        if (failures != 0) {
+            context.takeFailures(failures);
         }
     }
 
@@ -450,14 +456,16 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Polls until a number of completions has arrived, of any status.
+     * Polls until a number of completions has arrived, of any status. The caller looks at the status of each; {@link
+     * #awaitSuccess(Duration)} and {@link #awaitStatus} do so themselves.
      *
      * @param count how many, from 1
      * @param timeout the longest time to wait for all of them
      * @return exactly that many, in order
      * @throws RdmaTimeoutException if fewer arrive in time; those that arrived are consumed, and the message lists them
      */
-    public List<WorkCompletion> await(int count, Duration timeout) {
+    @CheckReturnValue
+    public List<WorkCompletion> awaitAny(int count, Duration timeout) {
         return await(count, timeout, false);
     }
 
@@ -471,6 +479,7 @@ public final class CompletionQueue extends VerbsObject {
      * @throws RdmaTimeoutException if fewer arrive in time; those that arrived are consumed, and the message lists them
      * @throws IllegalStateException if the queue has no channel
      */
+    @CheckReturnValue
     public List<WorkCompletion> awaitEvent(int count, Duration timeout) {
         if (channel == null) {
             throw new IllegalStateException(describe() + " has no completion channel");
@@ -490,6 +499,30 @@ public final class CompletionQueue extends VerbsObject {
         Completions one = SCRATCH.get();
         int ignored = await(one, 1, timeout);
         return one.get(0).requireSuccess();
+    }
+
+    /**
+     * Polls until one completion has arrived, and checks that it has the status that a test expects.
+     *
+     * @param status the only status that is accepted
+     * @param timeout the longest time to wait
+     * @return the completion; its status is the expected one
+     * @throws io.rdmatest.WorkCompletionException if it failed with another status
+     * @throws AssertionError if it succeeded, and a failure was expected
+     * @throws RdmaTimeoutException if none arrives in time
+     */
+    public WorkCompletion awaitStatus(WorkCompletion.Status status, Duration timeout) {
+        Completions one = SCRATCH.get();
+        int ignored = await(one, 1, timeout);
+        WorkCompletion completion = one.get(0);
+        if (completion.status() == status) {
+            return completion;
+        }
+        if (completion.isSuccess()) {
+            throw new AssertionError("work request " + completion.wrId() + " on QP " + completion.qpNumber()
+                    + " completed with IBV_WC_SUCCESS, expected " + status.ibvName());
+        }
+        throw completion.exception();
     }
 
     /**

@@ -35,6 +35,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -83,6 +84,7 @@ public final class DeviceContext extends VerbsObject {
 
     private final Transport transport;
     private final int asyncFd;
+    private final AtomicLong failuresTaken;
     /** Null until the first query. */
     private volatile @Nullable Boolean atomics;
 
@@ -100,6 +102,7 @@ public final class DeviceContext extends VerbsObject {
         this.transport = Transport.of(
                 ibv_device.transport_type(ibv_context.device(handle).reinterpret(ibv_device.sizeof())));
         this.asyncFd = ibv_context.async_fd(handle);
+        this.failuresTaken = new AtomicLong();
         super("context", handle, name, parents);
         Descriptors.makeNonBlocking(asyncFd);
     }
@@ -602,6 +605,15 @@ public final class DeviceContext extends VerbsObject {
     /** Returns the number of completion vectors, for a caller that holds the context. */
     int vectors() {
         return ibv_context.num_comp_vectors(handle);
+    }
+
+    /** Counts completions with an error status that were polled; not on the hot path. */
+    void takeFailures(int count) {
+        long ignored = failuresTaken.addAndGet(count);
+    }
+
+    long failuresTaken() {
+        return failuresTaken.get();
     }
 
     /** Takes the next asynchronous event, if there is one now (ibv_get_async_event(3)). */

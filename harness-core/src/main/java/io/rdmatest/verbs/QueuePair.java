@@ -65,6 +65,12 @@ public final class QueuePair extends VerbsObject {
     private final ReceiveRequests singleReceive;
     private final WorkCounts counts;
 
+    /** How many failed completions of the device were taken before the queue pair was made. */
+    private final long failuresBefore;
+
+    /** Whether the last change of state that the program asked for leads to ERR. */
+    private volatile boolean errorIntended;
+
     private record Group(Gid gid, int lid) {}
 
     private QueuePair(
@@ -94,6 +100,7 @@ public final class QueuePair extends VerbsObject {
         this.singleSend = singleSend;
         this.singleReceive = singleReceive;
         this.counts = new WorkCounts();
+        this.failuresBefore = protectionDomain.context().failuresTaken();
         super("qp", handle, protectionDomain.deviceName(), parents);
         singleSend.ownedBy(this);
         singleReceive.ownedBy(this);
@@ -251,6 +258,20 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
+    /** Notes that the caller ends the connection, which moves the queue pair to ERR. */
+    void intendError() {
+        errorIntended = true;
+    }
+
+    /**
+     * Tells whether the program has reason to know of the error state: it moved the queue pair there itself or disconnected, or
+     * it took a failed completion from a queue of the device since the queue pair was made. That completion may be the peer's:
+     * a refused request moves both ends of a connection to ERR.
+     */
+    public boolean isErrorKnown() {
+        return errorIntended || context.failuresTaken() != failuresBefore;
+    }
+
     boolean isDatagram() {
         return datagram;
     }
@@ -302,6 +323,9 @@ public final class QueuePair extends VerbsObject {
             MemorySegment attr = ibv_qp_attr.allocate(arena);
             modification.write(attr);
             Verbs.run(Verbs.MODIFY_QP, describe() + ", " + modification, handle, attr, modification.mask());
+            if (modification.setsState()) {
+                errorIntended = modification.state() == QpState.ERR;
+            }
         } finally {
             end();
         }
@@ -461,15 +485,22 @@ public final class QueuePair extends VerbsObject {
         counts.postSends(alone, count);
         int posted = 0;
         try {
-            requests.post(this, context, from, count);
+            countUnsignaled(alone, requests.post(this, context, from, count));
             posted = count;
         } catch (PostException e) {
             posted = Math.max(0, e.badIndex());
+            countUnsignaled(alone, requests.unsignaled(from, posted));
             throw e;
         } finally {
             if (posted != count) {
                 counts.postSends(alone, posted - count);
             }
+        }
+    }
+
+    private void countUnsignaled(boolean alone, int count) {
+        if (count != 0 && !attributes.signalAll()) {
+            counts.postUnsignaled(alone, count);
         }
     }
 
@@ -503,7 +534,8 @@ public final class QueuePair extends VerbsObject {
             counts.postReceives(alone, count);
             int posted = 0;
             try {
-                requests.post("ibv_post_recv", this, context.postReceive, postsInUserSpace, from, count);
+                requests.post(
+                        "ibv_post_recv", this, protectionDomain, context.postReceive, postsInUserSpace, from, count);
                 posted = count;
             } catch (PostException e) {
                 posted = Math.max(0, e.badIndex());
@@ -879,6 +911,8 @@ public final class QueuePair extends VerbsObject {
             }
             if (result != 0) {
                 counts.postSends(false, -1);
+            } else if ((flagsMask & SendFlag.SIGNALED.bit()) == 0) {
+                countUnsignaled(false, 1);
             }
             Verbs.check(result, "ibv_bind_mw", describe() + ", " + window.describe() + ", " + region.describe());
             return window.readKey();

@@ -159,6 +159,10 @@ public final class QueuePairModification {
         return ibv_qp_attr.pkey_index(attr) & 0xffff;
     }
 
+    boolean setsState() {
+        return (mask & STATE) != 0;
+    }
+
     boolean setsPortAndPkey() {
         return (mask & (PORT | PKEY_INDEX)) == (PORT | PKEY_INDEX);
     }

@@ -92,12 +92,19 @@ public final class ReceiveRequests extends WorkRequests {
         }
     }
 
-    /** Posts requests to a queue that the caller holds. */
-    void post(String call, VerbsObject queue, MemorySegment function, boolean inUserSpace, int from, int count) {
+    /** Posts requests to a queue of a protection domain. The caller holds the queue. */
+    void post(
+            String call,
+            VerbsObject queue,
+            ProtectionDomain domain,
+            MemorySegment function,
+            boolean inUserSpace,
+            int from,
+            int count) {
         lock();
         try {
             checkRange(from, count);
-            checkRequests(from, count);
+            checkRequests(from, count, queue, domain);
             downcall(call, queue, function, inUserSpace, from, count);
         } finally {
             unlock();

@@ -76,6 +76,10 @@ public final class SendRequests extends WorkRequests {
 
     private int inlines;
     private int binds;
+    /** Which requests, and how many of them, complete without a completion. */
+    private final boolean[] silent;
+
+    private int silents;
 
     private SendRequests(int capacity, int maxSegments) {
         super(
@@ -88,6 +92,7 @@ public final class SendRequests extends WorkRequests {
                 ibv_send_wr.num_sge$offset());
         this.addressHandles = new AddressHandle[capacity];
         this.inlined = new boolean[capacity];
+        this.silent = new boolean[capacity];
     }
 
     private static long in(String member, String field) {
@@ -160,6 +165,43 @@ public final class SendRequests extends WorkRequests {
             inlined[index] = inline;
             inlines += inline ? 1 : -1;
         }
+        setSilent(index, (mask & SendFlag.SIGNALED.bit()) == 0);
+    }
+
+    private void setSilent(int index, boolean without) {
+        if (silent[index] != without) {
+            silent[index] = without;
+            silents += without ? 1 : -1;
+        }
+    }
+
+    private int countSilent(int from, int count) {
+        if (silents == 0 || silents == capacity) {
+            return silents == 0 ? 0 : count;
+        }
+        if (count == capacity) {
+            return silents;
+        }
+        int found = 0;
+        for (int i = from; i < from + count; i++) {
+            found += silent[i] ? 1 : 0;
+        }
+        return found;
+    }
+
+    /** Returns how many of the requests are not signaled. */
+    int unsignaled(int from, int count) {
+        lock();
+        try {
+            return countSilent(from, count);
+        } finally {
+            unlock();
+        }
+    }
+
+    @Override
+    boolean needsKeys(int index) {
+        return !inlined[index];
     }
 
     private SendRequests remote(int index, long remoteAddress, int rkey) {
@@ -704,6 +746,7 @@ public final class SendRequests extends WorkRequests {
             int flags = ALL.get(JAVA_INT, at);
             int bit = SendFlag.SIGNALED.bit();
             ALL.set(JAVA_INT, at, signaled ? flags | bit : flags & ~bit);
+            setSilent(index, !signaled);
         } finally {
             unlock();
         }
@@ -717,12 +760,14 @@ public final class SendRequests extends WorkRequests {
      * Posts requests to a queue pair that the caller holds. The provider reads address handles, windows and inline data while it
      * posts, so they are held open during the call. The method refuses a request of the wrong service, because the provider would
      * follow an invalid pointer.
+     *
+     * @return how many of them are not signaled
      */
-    void post(QueuePair queuePair, DeviceContext context, int from, int count) {
+    int post(QueuePair queuePair, DeviceContext context, int from, int count) {
         lock();
         try {
             checkRange(from, count);
-            checkRequests(from, count);
+            checkRequests(from, count, queuePair, queuePair.protectionDomain());
             if (inlines == 0 && destinations == 0 && binds == 0 && !queuePair.isDatagram()) {
                 downcall(CALL, queuePair, context.postSend, queuePair.postsInUserSpace, from, count);
             } else {
@@ -731,6 +776,7 @@ public final class SendRequests extends WorkRequests {
                 }
                 holdAndPost(queuePair, context, from, count);
             }
+            return countSilent(from, count);
         } finally {
             unlock();
         }

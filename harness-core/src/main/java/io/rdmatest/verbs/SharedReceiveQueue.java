@@ -200,7 +200,14 @@ public final class SharedReceiveQueue extends VerbsObject {
             int posted = 0;
             try {
                 DeviceContext context = protectionDomain.context();
-                requests.post("ibv_post_srq_recv", this, context.postSrqReceive, context.postsInUserSpace, from, count);
+                requests.post(
+                        "ibv_post_srq_recv",
+                        this,
+                        protectionDomain,
+                        context.postSrqReceive,
+                        context.postsInUserSpace,
+                        from,
+                        count);
                 posted = count;
             } catch (PostException e) {
                 posted = Math.max(0, e.badIndex());

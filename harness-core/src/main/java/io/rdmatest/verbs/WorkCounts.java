@@ -62,9 +62,14 @@ final class WorkCounts {
     private final Counter receivesPosted = new Counter();
     private final Counter receivesCompleted = new Counter();
     private final Counter undecided = new Counter();
+    private final Counter unsignaled = new Counter();
 
     void postSends(boolean alone, int count) {
         sendsPosted.add(alone, count);
+    }
+
+    void postUnsignaled(boolean alone, int count) {
+        unsignaled.add(alone, count);
     }
 
     void postReceives(boolean alone, int count) {
@@ -89,7 +94,8 @@ final class WorkCounts {
                 sendsCompleted.get(),
                 receivesPosted.get(),
                 receivesCompleted.get(),
-                undecided.get());
+                undecided.get(),
+                unsignaled.get());
     }
 
     void reset() {
@@ -98,5 +104,6 @@ final class WorkCounts {
         receivesPosted.reset();
         receivesCompleted.reset();
         undecided.reset();
+        unsignaled.reset();
     }
 }

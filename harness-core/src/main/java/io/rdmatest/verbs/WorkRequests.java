@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.rdmatest.Cause;
 import io.rdmatest.ffi.ibv_sge;
 import io.rdmatest.internal.BiasedLock;
 import io.rdmatest.internal.CMemory;
@@ -237,24 +238,52 @@ abstract class WorkRequests implements AutoCloseable {
         }
     }
 
-    /** Checks that the requests are set, and that their memory is open. */
-    final void checkRequests(int from, int count) {
+    /**
+     * Checks that the requests are set, that their memory is open, and that the queue can access it: a key is valid in its own
+     * protection domain only (IBTA volume 1, section 10.2.3).
+     */
+    final void checkRequests(int from, int count, VerbsObject queue, ProtectionDomain domain) {
         MemoryRegion only = region;
-        if (setCount == capacity && !severalRegions && (only == null || !only.isClosed())) {
+        if (setCount == capacity
+                && !severalRegions
+                && (only == null || !only.isClosed() && only.protectionDomain() == domain)) {
             return;
         }
         for (int i = from; i < from + count; i++) {
-            checkRegions(checkSet(i));
+            checkRegions(checkSet(i), queue, domain);
         }
     }
 
-    private void checkRegions(int index) {
+    private void checkRegions(int index, VerbsObject queue, ProtectionDomain domain) {
         for (int i = 0; i < maxSegments; i++) {
             MemoryRegion region = regions[index * maxSegments + i];
             if (region != null && region.isClosed()) {
                 throw new IllegalStateException(
                         "request " + index + " uses " + region.describe() + ", which is closed");
             }
+            if (region != null && region.protectionDomain() != domain && needsKeys(index)) {
+                throw new ForeignMemoryException(region, queue, domain);
+            }
+        }
+    }
+
+    /** Tells whether the device needs the keys of a request's regions to access their memory. */
+    boolean needsKeys(int index) {
+        return true;
+    }
+
+    /** The memory of a request and the queue that it is posted to are of different protection domains. */
+    private static final class ForeignMemoryException extends IllegalArgumentException implements Cause.Carrier {
+        private static final long serialVersionUID = 1L;
+
+        ForeignMemoryException(MemoryRegion region, VerbsObject queue, ProtectionDomain domain) {
+            super(region.describe() + " is of " + region.protectionDomain().describe() + ", and " + queue.describe()
+                    + " is of " + domain.describe() + ": register the memory in the protection domain of the queue");
+        }
+
+        @Override
+        public Cause rdmaCause() {
+            return Cause.WRONG_USE;
         }
     }
 

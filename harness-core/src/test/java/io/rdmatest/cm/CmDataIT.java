@@ -77,7 +77,7 @@ class CmDataIT {
 
                     near.qp().postReceive(3, near.buffer(), 512, 512);
                     client.disconnect();
-                    WorkCompletion flushed = near.cq().await(1, TIMEOUT).getFirst();
+                    WorkCompletion flushed = near.cq().awaitAny(1, TIMEOUT).getFirst();
                     assertThat(flushed.status()).isEqualTo(WorkCompletion.Status.WR_FLUSH_ERR);
                     server.expectEvent(CmEvent.Type.DISCONNECTED, TIMEOUT);
                     server.disconnect();
@@ -216,7 +216,7 @@ class CmDataIT {
             multicast(from, sending, bytes(32));
             first.cq().awaitSuccess(TIMEOUT);
             assertThatExceptionOfType(RdmaTimeoutException.class)
-                    .isThrownBy(() -> second.cq().await(1, SHORT));
+                    .isThrownBy(() -> second.cq().awaitAny(1, SHORT));
         }
     }
 
@@ -300,7 +300,7 @@ class CmDataIT {
                 // It came around to the sender's own queue pair, and so past the other.
                 from.cq().awaitSuccess(TIMEOUT);
                 assertThatExceptionOfType(RdmaTimeoutException.class)
-                        .isThrownBy(() -> deaf.cq().await(1, SHORT));
+                        .isThrownBy(() -> deaf.cq().awaitAny(1, SHORT));
                 // A send-only membership has no hold on the queue pair, and can be left after it.
                 deaf.qp().close();
                 only.close();
@@ -347,7 +347,7 @@ class CmDataIT {
                 able = true;
                 qp.postReceive(1, buffer, 512, 512);
                 multicast(new Endpoint(pd, cq, qp, buffer), member, bytes(10));
-                assertThatExceptionOfType(RdmaTimeoutException.class).isThrownBy(() -> cq.await(1, SHORT));
+                assertThatExceptionOfType(RdmaTimeoutException.class).isThrownBy(() -> cq.awaitAny(1, SHORT));
             } catch (RdmaException e) {
                 assertThat(e).hasMessageContaining("IBV_QP_CREATE_BLOCK_SELF_MCAST_LB");
                 assertThat(e.isUnsupported()).as(e.getMessage()).isTrue();

@@ -128,9 +128,9 @@ class DataPathTestCase {
             MemoryRegion closed = standin.memory(Access.LOCAL_WRITE);
             pair.b().postReceive(1, pair.mrB(), 0, 64);
             pair.a().postWrite(2, pair.mrA(), 0, 64, closed.address(), closed.rkey(), SendFlag.SIGNALED);
-            assertThat(pair.cqA().await(1, Standin.SOON).getFirst().status())
+            assertThat(pair.cqA().awaitAny(1, Standin.SOON).getFirst().status())
                     .isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
-            assertThat(pair.cqB().await(1, Standin.SOON).getFirst().status())
+            assertThat(pair.cqB().awaitAny(1, Standin.SOON).getFirst().status())
                     .isEqualTo(WorkCompletion.Status.WR_FLUSH_ERR);
             assertThat(List.of(pair.a().state(), pair.b().state())).containsOnly(QpState.ERR);
             assertThat(pair.a().drain(Standin.SOON)).isEmpty();
@@ -201,7 +201,7 @@ class DataPathTestCase {
                     standin.pd.createAddressHandle(AddressHandleAttributes.toGid(1, gid.index(), gid.gid())));
             b.postReceive(1, memory, 1024, 140);
             a.postSend(2, memory, 0, 100, to, b.number(), 0x11, SendFlag.SIGNALED);
-            assertThat(cq.await(2, Standin.SOON)).allMatch(WorkCompletion::isSuccess);
+            assertThat(cq.awaitAny(2, Standin.SOON)).allMatch(WorkCompletion::isSuccess);
             assertThat(bytes(memory, 1064, 100)).isEqualTo(bytes(memory, 0, 100));
         }
     }
@@ -225,7 +225,7 @@ class DataPathTestCase {
             assertThat(cq.poll(cq.newCompletions(2))).as("no receive yet").isZero();
             srq.postReceive(10, memory, 1024, 64);
             srq.postReceive(11, memory, 2048, 64);
-            assertThat(cq.await(2, Standin.SOON))
+            assertThat(cq.awaitAny(2, Standin.SOON))
                     .allMatch(WorkCompletion::isSuccess)
                     .extracting(WorkCompletion::wrId)
                     .containsExactly(10L, 11L);
@@ -246,7 +246,7 @@ class DataPathTestCase {
             }
             assertThat(channel.awaitEvent(Standin.SOON)).isSameAs(cq);
             assertThat(channel.pollEvent()).isEmpty();
-            assertThat(cq.await(2, Standin.SOON)).hasSize(2);
+            assertThat(cq.awaitAny(2, Standin.SOON)).hasSize(2);
             // An event that nobody reads does not keep the queue.
             cq.requestNotify(false);
             pair.b().postReceive(3, pair.mrB(), 0, 64);
@@ -315,7 +315,7 @@ class DataPathTestCase {
             pair.b().postReceive(1, pair.mrB(), 0, 64);
             pair.b().postReceive(1, pair.mrB(), 0, 64);
             pair.a().post(list);
-            assertThat(pair.cqB().await(2, Standin.SOON)).allMatch(WorkCompletion::isSuccess);
+            assertThat(pair.cqB().awaitAny(2, Standin.SOON)).allMatch(WorkCompletion::isSuccess);
         }
     }
 

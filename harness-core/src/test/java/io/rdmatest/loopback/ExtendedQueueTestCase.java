@@ -70,8 +70,8 @@ class ExtendedQueueTestCase {
                 pair.b().postReceive(9, pair.mrB(), 0, 1);
                 pair.a().postSend(10, pair.mrA(), 0, 40);
             }
-            List<WorkCompletion> seen = extended.await(2, Standin.SOON);
-            List<WorkCompletion> expected = plain.await(2, Standin.SOON);
+            List<WorkCompletion> seen = extended.awaitAny(2, Standin.SOON);
+            List<WorkCompletion> expected = plain.awaitAny(2, Standin.SOON);
             assertThat(seen.getFirst())
                     .usingRecursiveComparison()
                     .ignoringFields("qpNumber", "sourceQp")

@@ -178,7 +178,7 @@ class InterposedTestCase {
             assertThat(failure).hasMessageContaining("It returned -1, which is no errno");
             assertThat(failure.badIndex()).isEqualTo(2);
             Standin.set("post_result", 0);
-            assertThat(pair.cqA().await(2, Standin.SOON))
+            assertThat(pair.cqA().awaitAny(2, Standin.SOON))
                     .extracting(completion -> completion.wrId())
                     .containsExactly(10L, 11L);
             assertThat(pair.a().work().sends()).isZero();

@@ -72,7 +72,7 @@ class MemoryWindowTestCase {
                     .hasMessageContaining("A memory window is bound to it: close or invalidate its windows first.");
             assertThat(region.isClosed()).isFalse();
             pair.a().postWrite(3, pair.mrA(), 0, 51, region.address(100), key, SendFlag.SIGNALED);
-            assertThat(pair.cqA().await(1, Standin.SOON).getFirst().status())
+            assertThat(pair.cqA().awaitAny(1, Standin.SOON).getFirst().status())
                     .as("a byte beyond the window")
                     .isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
             window.close();
@@ -106,7 +106,7 @@ class MemoryWindowTestCase {
                     .isThrownBy(() -> list.remoteAddress(0, 1))
                     .withMessage("request 0 has no remote address");
             pair.a().postRead(6, pair.mrA(), 0, 8, region.address(), next, SendFlag.SIGNALED);
-            assertThat(pair.cqA().await(1, Standin.SOON).getFirst().status())
+            assertThat(pair.cqA().awaitAny(1, Standin.SOON).getFirst().status())
                     .isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
         }
     }

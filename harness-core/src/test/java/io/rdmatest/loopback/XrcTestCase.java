@@ -95,7 +95,7 @@ class XrcTestCase {
             list.write(2, 12, memory, 0, 64, memory.address(3072), memory.rkey(), SendFlag.SIGNALED)
                     .sharedReceiveQueue(2, one.xrcNumber().getAsInt());
             ends.initiator().post(list);
-            assertThat(cq.await(3, Standin.SOON))
+            assertThat(cq.awaitAny(3, Standin.SOON))
                     .allMatch(WorkCompletion::isSuccess)
                     .extracting(WorkCompletion::wrId)
                     .containsExactly(10L, 11L, 12L);
@@ -110,7 +110,8 @@ class XrcTestCase {
             // What is set anew names no queue any more.
             list.send(0, 13, memory, 0, 8);
             ends.initiator().post(list, 0, 1);
-            assertThat(cq.await(1, Standin.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.REM_INV_REQ_ERR);
+            assertThat(cq.awaitAny(1, Standin.SOON).getFirst().status())
+                    .isEqualTo(WorkCompletion.Status.REM_INV_REQ_ERR);
         }
     }
 

@@ -122,7 +122,7 @@ class StreamRawIT {
 
             OutstandingWork work = queuePair.work();
             int posted = (int) (work.sends() + work.receives());
-            assertThat(queuePair.sendQueue().await(posted, TIMEOUT)).hasSize(posted);
+            assertThat(queuePair.sendQueue().awaitAny(posted, TIMEOUT)).hasSize(posted);
             DeviceContext context = queuePair.protectionDomain().context();
             assertThat(Stream.generate(context::pollAsyncEvent)
                             .takeWhile(Optional::isPresent)

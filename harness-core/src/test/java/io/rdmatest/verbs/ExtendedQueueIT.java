@@ -54,7 +54,7 @@ class ExtendedQueueIT {
         pair.a().postSend(3, pair.mrA(), 0, LENGTH, SendFlag.SIGNALED);
         assertThat(channel.awaitEvent(Rig.SOON)).isSameAs(cq);
         pair.a().postSendWithImmediate(4, pair.mrA(), 0, 10, 0x01020304, SendFlag.SIGNALED);
-        List<WorkCompletion> received = cq.await(2, Rig.SOON);
+        List<WorkCompletion> received = cq.awaitAny(2, Rig.SOON);
         assertThat(received).allMatch(WorkCompletion::isSuccess);
         assertThat(received).extracting(WorkCompletion::wrId).containsExactly(1L, 2L);
         assertThat(received).extracting(WorkCompletion::opcode).containsOnly(WorkCompletion.Opcode.RECV);
@@ -70,7 +70,7 @@ class ExtendedQueueIT {
 
         pair.b().postReceive(5, pair.mrB(), 0, 64);
         pair.b().toError();
-        assertThat(cq.await(1, Rig.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.WR_FLUSH_ERR);
+        assertThat(cq.awaitAny(1, Rig.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.WR_FLUSH_ERR);
     }
 
     /** No software device has timestamps: it is told so, whatever errno its provider returns. */

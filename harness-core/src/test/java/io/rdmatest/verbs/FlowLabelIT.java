@@ -94,7 +94,7 @@ class FlowLabelIT {
         try (WireCapture capture = WireCapture.start(networkInterface, folder.resolve(queuePair.number() + ".pcap"))) {
             RawConnection.connect(queuePair, local, remote, parameters.withTimeout(10, 1));
             queuePair.postWrite(1, memory, 0, 64, 0, 0, SendFlag.SIGNALED);
-            assertThat(cq.await(1, Rig.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR);
+            assertThat(cq.awaitAny(1, Rig.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR);
             Object ignored = PcapFile.read(capture.stop().file(), frame -> {
                 if (WirePacket.of(frame) instanceof RocePacket packet && packet.destinationQp() == PEER_QP) {
                     ports.add(packet.sourcePort());

@@ -136,14 +136,14 @@ class KernelResourceIT {
             assertThat(pair.a().work().sendsPosted()).isEqualTo(1);
             pair.cqA().awaitSuccess(Duration.ofSeconds(20));
             pair.cqB().awaitSuccess(Duration.ofSeconds(20));
-            assertThat(pair.a().work()).isEqualTo(new OutstandingWork(1, 1, 0, 0, 0));
-            assertThat(pair.b().work()).isEqualTo(new OutstandingWork(0, 0, 2, 1, 0));
+            assertThat(pair.a().work()).isEqualTo(new OutstandingWork(1, 1, 0, 0, 0, 0));
+            assertThat(pair.b().work()).isEqualTo(new OutstandingWork(0, 0, 2, 1, 0, 0));
             assertThat(pair.b().work().receives()).isEqualTo(1);
             assertThat(device.hardwareCounters(rig.port)).hasSameSizeAs(before).isNotEqualTo(before);
             pair.b().drain(Duration.ofSeconds(20));
             assertThat(pair.b().work().receives() - pair.b().work().undecided()).isNotPositive();
             pair.b().reset();
-            assertThat(pair.b().work()).isEqualTo(new OutstandingWork(0, 0, 0, 0, 0));
+            assertThat(pair.b().work()).isEqualTo(new OutstandingWork(0, 0, 0, 0, 0, 0));
         }
     }
 }

@@ -72,7 +72,7 @@ class MemoryWindowIT {
         assertThat(Rig.slice(region, 0, 4096)).containsOnly(0);
 
         pair.a().postRead(3, pair.mrA(), 0, 64, region.address(4096), key, SendFlag.SIGNALED);
-        assertThat(pair.cqA().await(1, Rig.SOON).getFirst().status())
+        assertThat(pair.cqA().awaitAny(1, Rig.SOON).getFirst().status())
                 .as("a read through a window for writes")
                 .isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
     }
@@ -88,7 +88,8 @@ class MemoryWindowIT {
         int key = pair.b().postBind(1, window, region, 4096, LENGTH, Set.of(Access.REMOTE_WRITE), SendFlag.SIGNALED);
         pair.cqB().awaitSuccess(Rig.SOON);
         pair.a().postWrite(2, pair.mrA(), 0, 64, region.address(4095), key, SendFlag.SIGNALED);
-        assertThat(pair.cqA().await(1, Rig.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
+        assertThat(pair.cqA().awaitAny(1, Rig.SOON).getFirst().status())
+                .isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
     }
 
     @Test
@@ -123,7 +124,8 @@ class MemoryWindowIT {
         assertThat(received.invalidatedKey()).isEqualTo(key);
 
         pair.a().postWrite(4, pair.mrA(), 0, 64, region.address(), key, SendFlag.SIGNALED);
-        assertThat(pair.cqA().await(1, Rig.SOON).getFirst().status()).isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
+        assertThat(pair.cqA().awaitAny(1, Rig.SOON).getFirst().status())
+                .isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
     }
 
     @Test
@@ -147,6 +149,6 @@ class MemoryWindowIT {
         Rig.Pair pair = rig.pair();
         MemoryWindow window = window(MemoryWindow.Type.TYPE_2);
         int ignored = pair.b().postBind(1, window, region, 0, 64, Set.of(Access.REMOTE_WRITE), SendFlag.SIGNALED);
-        assertThat(pair.cqB().await(1, Rig.SOON).getFirst().isSuccess()).isFalse();
+        assertThat(pair.cqB().awaitAny(1, Rig.SOON).getFirst().isSuccess()).isFalse();
     }
 }

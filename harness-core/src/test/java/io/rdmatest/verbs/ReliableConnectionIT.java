@@ -220,7 +220,7 @@ class ReliableConnectionIT {
             pair.a().post(sends, 0, 5);
             pair.a().post(sends, 5, count - 5);
         }
-        List<WorkCompletion> received = pair.cqB().await(count, Rig.SOON);
+        List<WorkCompletion> received = pair.cqB().awaitAny(count, Rig.SOON);
         assertThat(received).allMatch(WorkCompletion::isSuccess);
         assertThat(received).extracting(WorkCompletion::wrId).first().isEqualTo(100L);
         assertThat(received).extracting(WorkCompletion::wrId).isSorted();
@@ -265,14 +265,14 @@ class ReliableConnectionIT {
                         pair.mrB().address(Rig.SIZE - 63),
                         pair.mrB().rkey(),
                         SendFlag.SIGNALED);
-        assertThat(pair.cqA().await(1, Rig.SOON).get(0).status()).isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
+        assertThat(pair.cqA().awaitAny(1, Rig.SOON).get(0).status()).isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
     }
 
     @Test
     void noReceiveIsReceiverNotReady() {
         Rig.Pair pair = rig.pair(rig.gid(true), RawConnection.Parameters.DEFAULT.withRnr(1, 1), builder -> {});
         pair.a().postSend(3, pair.mrA(), 0, 64, SendFlag.SIGNALED);
-        assertThat(pair.cqA().await(1, Rig.SOON).get(0).status()).isEqualTo(WorkCompletion.Status.RNR_RETRY_EXC_ERR);
+        assertThat(pair.cqA().awaitAny(1, Rig.SOON).get(0).status()).isEqualTo(WorkCompletion.Status.RNR_RETRY_EXC_ERR);
     }
 
     @Test
@@ -284,7 +284,7 @@ class ReliableConnectionIT {
                 new RawAddress(local.gid(), local.gidIndex(), rig.port, 0x00fffe, 1, local.mtu(), local.lid());
         RawConnection.connect(alone, local, nobody, RawConnection.Parameters.DEFAULT.withTimeout(8, 1));
         alone.postSend(3, rig.memory(), 0, 64, SendFlag.SIGNALED);
-        assertThat(cq.await(1, Rig.SOON).get(0).status()).isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR);
+        assertThat(cq.awaitAny(1, Rig.SOON).get(0).status()).isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR);
     }
 
     @Test
@@ -293,9 +293,9 @@ class ReliableConnectionIT {
         pair.b().postReceive(1, pair.mrB(), 0, 32);
         pair.a().postSend(2, pair.mrA(), 0, 64, SendFlag.SIGNALED);
         // IBTA volume 1, section 10.10.2 wants LOC_LEN_ERR and REM_INV_REQ_ERR; rxe reports an operation error.
-        assertThat(pair.cqB().await(1, Rig.SOON).get(0).status())
+        assertThat(pair.cqB().awaitAny(1, Rig.SOON).get(0).status())
                 .isIn(WorkCompletion.Status.LOC_LEN_ERR, WorkCompletion.Status.LOC_QP_OP_ERR);
-        assertThat(pair.cqA().await(1, Rig.SOON).get(0).status())
+        assertThat(pair.cqA().awaitAny(1, Rig.SOON).get(0).status())
                 .isIn(WorkCompletion.Status.REM_INV_REQ_ERR, WorkCompletion.Status.REM_OP_ERR);
     }
 
@@ -305,7 +305,7 @@ class ReliableConnectionIT {
         pair.a().postReceive(1, pair.mrA(), 0, 64);
         pair.a().postReceive(2, pair.mrA(), 0, 64);
         pair.a().toError();
-        assertThat(pair.cqA().await(2, Rig.SOON))
+        assertThat(pair.cqA().awaitAny(2, Rig.SOON))
                 .extracting(WorkCompletion::status)
                 .containsOnly(WorkCompletion.Status.WR_FLUSH_ERR);
     }
@@ -410,7 +410,7 @@ class ReliableConnectionIT {
         pair.b().postReceive(1, pair.mrB(), 0, 64);
         pair.a().postSend(41, pair.mrA(), 0, 64, SendFlag.SIGNALED);
         pair.cqB().awaitSuccess(Rig.SOON);
-        assertThatThrownBy(() -> pair.cqA().await(2, Duration.ofSeconds(1)))
+        assertThatThrownBy(() -> pair.cqA().awaitAny(2, Duration.ofSeconds(1)))
                 .isInstanceOf(RdmaTimeoutException.class)
                 .hasMessageContaining("2 completions on cq")
                 .hasMessageContaining("1000 ms")

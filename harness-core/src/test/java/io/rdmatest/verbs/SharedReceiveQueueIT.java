@@ -25,8 +25,8 @@ class SharedReceiveQueueIT {
             assertThat(srq.attributes().limit()).isEqualTo(3);
             pair.a().postSend(10, pair.mrA(), 0, 64, SendFlag.SIGNALED);
             pair.a().postSend(11, pair.mrA(), 64, 64, SendFlag.SIGNALED);
-            pair.cqA().await(2, Rig.SOON).forEach(WorkCompletion::requireSuccess);
-            pair.cqB().await(2, Rig.SOON).forEach(WorkCompletion::requireSuccess);
+            pair.cqA().awaitAny(2, Rig.SOON).forEach(WorkCompletion::requireSuccess);
+            pair.cqB().awaitAny(2, Rig.SOON).forEach(WorkCompletion::requireSuccess);
             assertThat(Rig.slice(pair.mrB(), 0, 128)).isEqualTo(Rig.slice(pair.mrA(), 0, 128));
             AsyncEvent event = rig.context.awaitAsyncEvent(Rig.SOON);
             while (event.type() != AsyncEvent.Type.SRQ_LIMIT_REACHED) {

@@ -1,10 +1,12 @@
 package io.rdmatest.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import io.rdmatest.Cause;
 import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.RdmaException;
 import io.rdmatest.WholeLedger;
@@ -109,14 +111,6 @@ class StatusIT {
 
     /** One way to make a request fail: what its poster sees, and the peer if a receive of it is consumed. */
     enum Provocation {
-        /** A key of another protection domain: for this one it does not exist. IBTA wants LOC_PROT_ERR. */
-        SEND_FROM_FOREIGN_MEMORY(Status.LOC_QP_OP_ERR, null, Status.LOC_PROT_ERR, null) {
-            @Override
-            void post(Rig rig, Rig.Pair pair) {
-                pair.b().postReceive(RECEIVE, pair.mrB(), 0, 64);
-                pair.a().postSend(REQUEST, foreign(rig), 0, 64, SendFlag.SIGNALED);
-            }
-        },
         READ_INTO_READ_ONLY_MEMORY(Status.LOC_PROT_ERR, null) {
             @Override
             void post(Rig rig, Rig.Pair pair) {
@@ -129,13 +123,6 @@ class StatusIT {
                                 pair.mrB().address(),
                                 pair.mrB().rkey(),
                                 SendFlag.SIGNALED);
-            }
-        },
-        RECEIVE_INTO_FOREIGN_MEMORY(Status.REM_OP_ERR, Status.LOC_QP_OP_ERR, Status.REM_OP_ERR, Status.LOC_PROT_ERR) {
-            @Override
-            void post(Rig rig, Rig.Pair pair) {
-                pair.b().postReceive(RECEIVE, foreign(rig), 0, 64);
-                pair.a().postSend(REQUEST, pair.mrA(), 0, 64, SendFlag.SIGNALED);
             }
         },
         RECEIVE_INTO_READ_ONLY_MEMORY(Status.REM_OP_ERR, Status.LOC_QP_OP_ERR, Status.REM_OP_ERR, Status.LOC_PROT_ERR) {
@@ -325,6 +312,28 @@ class StatusIT {
         if (ofReceiver != null) {
             requireFailure(pair.cqB(), ofReceiver, Provocation.RECEIVE, pair.b().number());
         }
+    }
+
+    /** Without the refusal, soft-RoCE answers LOC_QP_OP_ERR, and other devices LOC_PROT_ERR. */
+    @Test
+    void memoryOfAnotherProtectionDomainIsRefused() {
+        Rig.Pair pair = rig.pair(rig.gid(true), QUICK, builder -> {});
+        MemoryRegion foreign = Provocation.foreign(rig);
+        String refusal = foreign.describe() + " is of "
+                + foreign.protectionDomain().describe() + ", and %s is of " + rig.pd.describe()
+                + ": register the memory in the protection domain of the queue";
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> pair.a().postSend(1, foreign, 0, 64, SendFlag.SIGNALED))
+                .withMessage(refusal, pair.a().describe())
+                .extracting(Cause::of)
+                .isEqualTo(Cause.WRONG_USE);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> pair.b().postReceive(1, foreign, 0, 64))
+                .withMessage(refusal, pair.b().describe());
+        SendRequests list = rig.add(SendRequests.allocate(2));
+        list.send(0, 1, pair.mrA(), 0, 64).send(1, 2, foreign, 0, 64);
+        assertThatIllegalArgumentException().isThrownBy(() -> pair.a().post(list));
+        assertThat(pair.a().work().sendsPosted()).isZero();
     }
 
     private static WorkCompletionException requireFailure(CompletionQueue cq, Set<Status> allowed, long wrId, int qp) {

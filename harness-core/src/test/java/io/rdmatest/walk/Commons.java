@@ -297,7 +297,7 @@ final class Commons {
                         () -> cq.resize(100 + ThreadLocalRandom.current().nextInt(100)),
                         RdmaException.class);
             case 1 -> use(walker, queue, "requestNotify", () -> cq.requestNotify(false));
-            case 2 -> use(walker, queue, "await", () -> cq.await(2, Duration.ZERO), RdmaTimeoutException.class);
+            case 2 -> use(walker, queue, "await", () -> cq.awaitAny(2, Duration.ZERO), RdmaTimeoutException.class);
             case 3 -> {
                 if (cq.channel() != null) {
                     use(

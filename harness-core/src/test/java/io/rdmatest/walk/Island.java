@@ -409,12 +409,12 @@ final class Island {
                         () -> queue.awaitSuccess(Duration.ZERO),
                         RdmaTimeoutException.class,
                         io.rdmatest.WorkCompletionException.class);
-                walker.no("await(" + queue + ", 0)", () -> queue.await(0, PATIENCE), IllegalArgumentException.class);
+                walker.no("await(" + queue + ", 0)", () -> queue.awaitAny(0, PATIENCE), IllegalArgumentException.class);
             }
             case 6 ->
                 walker.no(
                         "await(" + queue + ", 10000, 0)",
-                        () -> queue.await(10_000, Duration.ZERO),
+                        () -> queue.awaitAny(10_000, Duration.ZERO),
                         RdmaTimeoutException.class);
             default -> Looks.random(walker, queue);
         }
@@ -859,7 +859,7 @@ final class Island {
                 walker.done("post(list) on " + pair, () -> pair.post(list, 1, 1));
             }
         }
-        List<WorkCompletion> came = walker.ok("await(" + queue + ", 2)", () -> queue.await(2, PATIENCE));
+        List<WorkCompletion> came = walker.ok("await(" + queue + ", 2)", () -> queue.awaitAny(2, PATIENCE));
         for (WorkCompletion completion : came) {
             walker.require(completion.isSuccess(), "datagram failed: " + completion);
             if (completion.wrId() == 1) {

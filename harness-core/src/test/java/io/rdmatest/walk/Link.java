@@ -562,7 +562,8 @@ final class Link {
     private void await(CompletionQueue cq, Deque<Expected> expected) {
         if (!expected.isEmpty()) {
             int count = expected.size();
-            List<WorkCompletion> came = walker.ok("await(" + cq + ", " + count + ")", () -> cq.await(count, PATIENCE));
+            List<WorkCompletion> came =
+                    walker.ok("await(" + cq + ", " + count + ")", () -> cq.awaitAny(count, PATIENCE));
             came.forEach(seen -> check(cq, expected, seen));
         }
         walker.requireEqual(poll(cq, expected, 4), 0, "number of completions on settled " + cq);
@@ -657,8 +658,8 @@ final class Link {
     }
 
     private WorkCompletion requireDone(CompletionQueue cq, long wrId, Opcode opcode) {
-        WorkCompletion seen =
-                walker.ok("await(" + cq + ", 1)", () -> cq.await(1, PATIENCE)).getFirst();
+        WorkCompletion seen = walker.ok("await(" + cq + ", 1)", () -> cq.awaitAny(1, PATIENCE))
+                .getFirst();
         walker.requireEqual(seen.wrId(), wrId, "wr_id of " + seen);
         walker.requireEqual(seen.status(), Status.SUCCESS, "status of " + seen);
         walker.requireEqual(seen.opcode(), opcode, "opcode of " + seen);
@@ -701,7 +702,7 @@ final class Link {
             return;
         }
         List<WorkCompletion> seen = walker.ok(
-                "await(" + cq + ", " + wrIdsInOrder.size() + ")", () -> cq.await(wrIdsInOrder.size(), PATIENCE));
+                "await(" + cq + ", " + wrIdsInOrder.size() + ")", () -> cq.awaitAny(wrIdsInOrder.size(), PATIENCE));
         walker.requireEqual(seen.stream().map(WorkCompletion::wrId).toList(), wrIdsInOrder, "wr_ids on " + cq);
         for (WorkCompletion completion : seen) {
             walker.requireEqual(completion.status(), status, "status of " + completion);

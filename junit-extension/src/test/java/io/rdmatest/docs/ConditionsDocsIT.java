@@ -100,7 +100,7 @@ class ConditionsDocsIT {
         WorkCompletion completion = connection
                 .server()
                 .receiveQueue()
-                .await(1, Duration.ofSeconds(15))
+                .awaitAny(1, Duration.ofSeconds(15))
                 .getFirst();
         assertThat(completion.status()).isEqualTo(WorkCompletion.Status.LOC_LEN_ERR);
     }

@@ -8,6 +8,7 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCompletions;
 import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.verbs.KernelResource;
@@ -34,12 +35,23 @@ class DiagnosisDocsIT {
             WorkCompletion completion = connection
                     .client()
                     .sendQueue()
-                    .await(1, Duration.ofSeconds(15))
+                    .awaitAny(1, Duration.ofSeconds(15))
                     .getFirst();
             assertThat(completion.status()).isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR);
         }
     }
     // end ignore
+
+    // begin ignore-completions
+    @RdmaTest
+    @IgnoreCompletions
+    void leavesAFailedWrite(Connection connection, MemoryRegion source, MemoryRegion target) {
+        connection
+                .client()
+                .queuePair()
+                .postWrite(1, source, 0, 64, target.address(), target.rkey() ^ 0x5500, SendFlag.SIGNALED);
+    }
+    // end ignore-completions
 
     // begin exclusive
     @RdmaTest

@@ -237,7 +237,7 @@ class DiagnosisIT {
                 assertThat(connection
                                 .client()
                                 .sendQueue()
-                                .await(1, STEP)
+                                .awaitAny(1, STEP)
                                 .getFirst()
                                 .status())
                         .isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR);

@@ -69,7 +69,12 @@ public class ConformanceScenarios {
         connection.server().queuePair().postReceive(1, memory, 0, 32);
         connection.client().queuePair().postSend(2, memory, 64, 64, SendFlag.SIGNALED);
         return new Statuses(
-                connection.server().receiveQueue().await(1, PATIENCE).getFirst().status(),
-                connection.client().sendQueue().await(1, PATIENCE).getFirst().status());
+                connection
+                        .server()
+                        .receiveQueue()
+                        .awaitAny(1, PATIENCE)
+                        .getFirst()
+                        .status(),
+                connection.client().sendQueue().awaitAny(1, PATIENCE).getFirst().status());
     }
 }

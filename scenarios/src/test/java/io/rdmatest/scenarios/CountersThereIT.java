@@ -67,7 +67,7 @@ class CountersThereIT {
             try (Connection connection = Connection.open(device, impatient)) {
                 connection.server().queuePair().toError();
                 connection.client().queuePair().postSend(1, source, 0, 64, SendFlag.SIGNALED);
-                assertThat(connection.client().sendQueue().await(1, Duration.ofSeconds(15)))
+                assertThat(connection.client().sendQueue().awaitAny(1, Duration.ofSeconds(15)))
                         .singleElement()
                         .satisfies(completion ->
                                 assertThat(completion.status()).isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR));

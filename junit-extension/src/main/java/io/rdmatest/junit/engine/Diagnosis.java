@@ -36,6 +36,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -53,15 +54,19 @@ public final class Diagnosis {
      * What was found.
      *
      * @param cause the likely cause in words; empty if the failure's own message is all there is to say
+     * @param isMistake whether that is a mistake of the test, proven by its own queues
      * @param lines at most two lines that show it, the last of which says where the rest is
      * @param text everything
      * @param worthwhile whether there was a device or a native object to tell of
      */
-    record Report(String cause, List<String> lines, String text, boolean worthwhile) {}
+    record Report(String cause, boolean isMistake, List<String> lines, String text, boolean worthwhile) {}
 
     private static final Duration PART = Duration.ofSeconds(5);
     private static final Duration WHOLE = Duration.ofSeconds(20);
     private static final int FRAMES = 24;
+
+    /** What ib_get_eth_speed() of the kernel says at each query of an interface without a speed, whatever the test does. */
+    private static final Pattern NOISE = Pattern.compile("speed is unknown, defaulting to \\d+");
 
     private final List<NativeResource> live;
     private final @Nullable Counters counters;
@@ -125,10 +130,13 @@ public final class Diagnosis {
                 sides.add(ask(queuePair));
             }
         }
-        String cause = bounded(() -> cause(thrown));
         SortedMap<String, Long> suspicious =
                 counters == null ? new TreeMap<>() : boundedOr(counters::suspicious, new TreeMap<>());
-        List<String> kernel = boundedOr(() -> KernelLog.since(kernelLog), List.of());
+        Optional<String> mistake = boundedOr(() -> mistake(thrown, suspicious), Optional.empty());
+        String cause = mistake.orElseGet(() -> bounded(() -> cause(thrown)));
+        List<String> kernel = boundedOr(() -> KernelLog.since(kernelLog), List.<String>of()).stream()
+                .filter(line -> !NOISE.matcher(line).find())
+                .toList();
         List<String> lines = new ArrayList<>();
         culprit(thrown).map(Side::summary).or(this::lastEvent).ifPresent(lines::add);
         boolean worthwhile = counters != null || !live.isEmpty();
@@ -161,7 +169,7 @@ public final class Diagnosis {
         part("counters: before, after, growth", this::counterTable);
         part("kernel log since the test began", this::kernelLog);
         part("threads", Diagnosis::threads);
-        return new Report(cause, List.copyOf(lines), text.toString(), worthwhile);
+        return new Report(cause, mistake.isPresent(), List.copyOf(lines), text.toString(), worthwhile);
     }
 
     private String device() {
@@ -209,6 +217,23 @@ public final class Diagnosis {
         return side.queuePair().work().sends() + side.queuePair().work().receives();
     }
 
+    private Optional<String> mistake(@Nullable Throwable thrown, Map<String, Long> suspicious) {
+        Optional<QueuePair> culprit = culprit(thrown).map(Side::queuePair);
+        List<QueuePair> all = sides.stream().map(Side::queuePair).toList();
+        if (thrown instanceof WorkCompletionException completion) {
+            return culprit.flatMap(queuePair -> Mistake.of(completion.statusName(), queuePair, all));
+        }
+        if (thrown == null
+                || thrown instanceof RdmaTimeoutException timeout
+                        && culprit.filter(sender -> isNamed(timeout.awaited(), sender.sendQueue()))
+                                .isPresent()) {
+            boolean receiverNotReady = suspicious.keySet().stream().anyMatch(name -> name.contains("rnr"));
+            return culprit.filter(sender -> sender.state() == QpState.RTS)
+                    .flatMap(sender -> Mistake.ofSilence(sender, all, receiverNotReady));
+        }
+        return Optional.empty();
+    }
+
     private String cause(@Nullable Throwable thrown) {
         if (thrown instanceof RdmaTimeoutException timeout && timeout.rdmaCause() == Cause.DEFECT) {
             // The wait ended before its limit: nothing is known about the peer.
@@ -222,6 +247,13 @@ public final class Diagnosis {
                 case "IBV_WC_LOC_PROT_ERR" ->
                     "the lkey or the range is not that of a memory region of the queue pair's protection domain";
                 case "IBV_WC_LOC_LEN_ERR" -> "a message is longer than the receive that was posted for it";
+                case "IBV_WC_LOC_QP_OP_ERR" ->
+                    "the queue pair could not carry out the request; on soft-RoCE, a receive that is too short or whose"
+                            + " memory lacks LOCAL_WRITE";
+                case "IBV_WC_REM_OP_ERR" ->
+                    "the peer could not take the message: look at the completion of its receive";
+                case "IBV_WC_REM_INV_REQ_ERR" ->
+                    "the peer refuses the request: its receive is too short, or its queue pair does not allow the operation";
                 case "IBV_WC_RNR_RETRY_EXC_ERR" -> "the peer posted no receive in time";
                 case "IBV_WC_RETRY_EXC_ERR" -> "the peer is silent: it acknowledged nothing, for all retries";
                 case "IBV_WC_WR_FLUSH_ERR" ->

@@ -63,6 +63,9 @@ public final class Life implements AutoCloseable, ExtensionContext.Store.Closeab
     /** That of the test in this class which ended last, if it was alone. */
     private @Nullable KernelAudit lastInside;
 
+    /** Whether something failed in this life, or in one inside it: then work that failed is what is told already. */
+    private volatile boolean unsound;
+
     private @Nullable Thread thread;
     private Ledger.@Nullable Acting acting;
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
@@ -214,7 +217,7 @@ public final class Life implements AutoCloseable, ExtensionContext.Store.Closeab
     @Override
     public synchronized void close() {
         List<String> leaks = new ArrayList<>();
-        List<Throwable> failures = new ArrayList<>();
+        List<Throwable> failures = new ArrayList<>(failedWork());
         try {
             release(leaks, failures);
         } catch (RuntimeException e) {
@@ -224,6 +227,16 @@ public final class Life implements AutoCloseable, ExtensionContext.Store.Closeab
             end();
         }
         fail(leaks, failures);
+    }
+
+    /** Work of provided queues that failed, and that the test did not notice. */
+    private List<Error> failedWork() {
+        boolean told = unsound || context.getExecutionException().isPresent() || WorkAudit.isOff(context);
+        List<Error> found = audited && !told ? WorkAudit.of(Ledger.live(custodian), isAlone()) : List.of();
+        if (enclosing != null && (told || !found.isEmpty())) {
+            enclosing.unsound = true;
+        }
+        return found;
     }
 
     private void release(List<String> leaks, List<Throwable> failures) {

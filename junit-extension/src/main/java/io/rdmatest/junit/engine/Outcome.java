@@ -89,7 +89,11 @@ public final class Outcome {
     }
 
     private static String firstLine(Throwable failure) {
-        return String.valueOf(failure.getMessage()).lines().findFirst().orElse("");
+        return String.valueOf(failure.getMessage())
+                .lines()
+                .filter(line -> !line.isBlank())
+                .findFirst()
+                .orElse("");
     }
 
     /** Returns what a test that gave up has to throw. */

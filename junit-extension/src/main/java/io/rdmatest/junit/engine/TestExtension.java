@@ -15,9 +15,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterClassTemplateInvocationCallback;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.BeforeClassTemplateInvocationCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
@@ -38,6 +40,8 @@ import org.opentest4j.TestAbortedException;
 public final class TestExtension extends RdmaExtension
         implements ExecutionCondition,
                 BeforeAllCallback,
+                BeforeClassTemplateInvocationCallback,
+                AfterClassTemplateInvocationCallback,
                 BeforeEachCallback,
                 BeforeTestExecutionCallback,
                 AfterTestExecutionCallback,
@@ -79,6 +83,7 @@ public final class TestExtension extends RdmaExtension
         // A thread of JUnit's pool acts for the test that started it until something changes that, and providers of
         // arguments and other extensions' beforeAll come before any other callback of this one.
         Life.of(context).actToTheEnd();
+        setUp(context).ifPresent(TimeLimit.Running::end);
         Configuration configuration = Configuration.of(context);
         Optional<RuntimeException> absence = configuration.skipWithoutDevice() && configuration.skips() != Skips.FAIL
                 ? RunDevice.of(context).absence()
@@ -115,6 +120,50 @@ public final class TestExtension extends RdmaExtension
             fill("@Provided static fields of ", context, () -> ProvidedFields.fillStatic(context));
         }
         Plugins.before(context, RdmaTestPlugin::beforeAll);
+    }
+
+    /**
+     * Limits the set-up of an argument set of a parameterized class. No interceptor stands around its methods: they run after
+     * this callback, and before a test of the set is asked for its conditions.
+     */
+    @Override
+    public void beforeClassTemplateInvocation(ExtensionContext context) {
+        if (isIdle(context) || Configuration.of(context).timeoutsOff()) {
+            return;
+        }
+        String what = "set-up of " + context.getDisplayName();
+        Watch watch = Watch.over(context);
+        Life life = Life.of(context);
+        TimeLimit.Running running = Life.ofRun(context)
+                .provide(TimeLimit.class, TimeLimit.class, TimeLimit::new)
+                .start(
+                        what,
+                        Configuration.of(context).timeout(),
+                        () -> watch.expired(what),
+                        () -> Diagnosis.flush(life.live()));
+        context.getStore(NAMESPACE).put(SetUp.KEY, running);
+    }
+
+    private enum SetUp {
+        KEY
+    }
+
+    /** Stores look into the stores of enclosing contexts as well: a test finds what its argument set has. */
+    private static Optional<TimeLimit.Running> setUp(ExtensionContext context) {
+        return Optional.ofNullable(context.getStore(NAMESPACE).get(SetUp.KEY, TimeLimit.Running.class));
+    }
+
+    @Override
+    public void afterClassTemplateInvocation(ExtensionContext context) {
+        if (isIdle(context)) {
+            return;
+        }
+        Optional<TestFaultError> late = setUp(context).flatMap(TimeLimit.Running::end);
+        if (late.isPresent()) {
+            Verdict.publishCause(context, late.get());
+            throw late.get();
+        }
+        context.getExecutionException().ifPresent(Watch.over(context)::failedElsewhere);
     }
 
     @Override
@@ -193,7 +242,9 @@ public final class TestExtension extends RdmaExtension
     @Override
     public void afterEach(ExtensionContext context) {
         if (!isIdle(context)) {
-            Watch.over(context).judgeCounters();
+            Watch watch = Watch.over(context);
+            context.getExecutionException().ifPresent(watch::failedElsewhere);
+            watch.judgeCounters();
         }
     }
 

@@ -3,6 +3,7 @@ package io.rdmatest.junit.engine;
 import io.rdmatest.Cause;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -84,9 +85,7 @@ public final class TimeLimit implements AutoCloseable {
     <T extends @Nullable Object> T bound(
             Invocation<T> invocation, String what, Limit limit, Supplier<String> state, Rescue rescue)
             throws Throwable {
-        Expiry expiry = new Expiry(Thread.currentThread(), what, limit, state, rescue);
-        ScheduledFuture<?> schedule =
-                watchdog.schedule(expiry::begin, limit.duration().toNanos(), TimeUnit.NANOSECONDS);
+        Running running = start(what, limit, state, rescue);
         T result = null;
         Throwable failure = null;
         try {
@@ -94,13 +93,12 @@ public final class TimeLimit implements AutoCloseable {
         } catch (Throwable e) {
             failure = e;
         }
-        schedule.cancel(false);
-        if (expiry.end()) {
-            TestFaultError timeout = expiry.failure();
+        Optional<TestFaultError> timeout = running.end();
+        if (timeout.isPresent()) {
             if (failure != null) {
-                timeout.addSuppressed(failure);
+                timeout.get().addSuppressed(failure);
             }
-            throw timeout;
+            throw timeout.get();
         }
         if (failure != null) {
             throw failure;
@@ -108,17 +106,48 @@ public final class TimeLimit implements AutoCloseable {
         return result;
     }
 
+    /** Begins to limit what the calling thread does next, where no interceptor stands around it; for the parameters, see bound. */
+    Running start(String what, Limit limit, Supplier<String> state, Rescue rescue) {
+        Expiry expiry = new Expiry(Thread.currentThread(), what, limit, state, rescue, patience);
+        return new Running(
+                expiry, watchdog.schedule(expiry::begin, limit.duration().toNanos(), TimeUnit.NANOSECONDS));
+    }
+
+    /** What is limited until it ends. */
+    static final class Running {
+        private final Expiry expiry;
+        private final ScheduledFuture<?> schedule;
+        private @Nullable Optional<TestFaultError> outcome;
+
+        private Running(Expiry expiry, ScheduledFuture<?> schedule) {
+            this.expiry = expiry;
+            this.schedule = schedule;
+        }
+
+        /** Returns the failure if it took longer; the same each time. */
+        synchronized Optional<TestFaultError> end() {
+            Optional<TestFaultError> known = outcome;
+            if (known == null) {
+                schedule.cancel(false);
+                known = expiry.end() ? Optional.of(expiry.failure()) : Optional.empty();
+                outcome = known;
+            }
+            return known;
+        }
+    }
+
     @Override
     public void close() {
         watchdog.shutdownNow();
     }
 
-    private final class Expiry implements Runnable {
+    private static final class Expiry implements Runnable {
         private final Thread thread;
         private final String what;
         private final Limit limit;
         private final Supplier<String> state;
         private final Rescue rescue;
+        private final Duration patience;
         private final CountDownLatch over = new CountDownLatch(1);
         private final CountDownLatch looked = new CountDownLatch(1);
         private boolean begun;
@@ -126,7 +155,8 @@ public final class TimeLimit implements AutoCloseable {
         private volatile StackTraceElement[] stack = {};
         private volatile String seen = "";
 
-        Expiry(Thread thread, String what, Limit limit, Supplier<String> state, Rescue rescue) {
+        Expiry(Thread thread, String what, Limit limit, Supplier<String> state, Rescue rescue, Duration patience) {
+            this.patience = patience;
             this.thread = thread;
             this.what = what;
             this.limit = limit;

@@ -56,12 +56,35 @@ public final class Verdict {
     static Throwable of(Throwable thrown, UnaryOperator<String> explain) {
         Throwable cause = cause(thrown);
         // What another thread of the test asserted, or why it gave up, stays as it is.
-        if (cause instanceof AssertionError || cause instanceof TestAbortedException) {
+        if (cause instanceof AssertionError error) {
+            return titled(error);
+        }
+        if (cause instanceof TestAbortedException) {
             return cause;
         }
         return isFabricFailure(thrown)
-                ? new AssertionFailedError(explain.apply(String.valueOf(cause.getMessage())), thrown)
+                ? inPlaceOf(thrown, new AssertionFailedError(explain.apply(String.valueOf(cause.getMessage())), thrown))
                 : thrown;
+    }
+
+    /** Gives an error the stack trace of what it explains: the line of the test is on its top, where tools look for it. */
+    private static AssertionFailedError inPlaceOf(Throwable thrown, AssertionFailedError error) {
+        error.setStackTrace(thrown.getStackTrace());
+        return error;
+    }
+
+    /** AssertJ begins its messages with an empty line, which would be the title of the failure in reports. */
+    private static AssertionError titled(AssertionError error) {
+        String message = String.valueOf(error.getMessage());
+        if (message.isBlank() || !message.startsWith("\n") && !message.startsWith(System.lineSeparator())) {
+            return error;
+        }
+        return inPlaceOf(
+                error,
+                error instanceof AssertionFailedError failed && failed.isExpectedDefined() && failed.isActualDefined()
+                        ? new AssertionFailedError(
+                                message.stripLeading(), failed.getExpected(), failed.getActual(), failed)
+                        : new AssertionFailedError(message.stripLeading(), error));
     }
 
     /** Publishes what went wrong, for the listeners that sum up the run. */

@@ -1,13 +1,19 @@
 package io.rdmatest.junit.engine;
 
+import io.rdmatest.Cause;
 import io.rdmatest.KernelLog;
 import io.rdmatest.junit.FabricError;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.MediaType;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.opentest4j.TestAbortedException;
 
 /** What was when a test, or a class, began, and what a failure says about it. */
 public final class Watch {
@@ -33,6 +39,7 @@ public final class Watch {
     private final @Nullable Counters counters;
     private final long kernelLog = KernelLog.mark();
     private volatile Diagnosis.@Nullable Report atTimeout;
+    private volatile boolean judged;
 
     private Watch(ExtensionContext context, Life life) {
         this.context = context;
@@ -56,35 +63,59 @@ public final class Watch {
     }
 
     /**
+     * Publishes what there is to know of a failure that no interceptor has seen: another extension's callback threw it, as
+     * those of soft assertions do. What is thrown can't be replaced.
+     */
+    void failedElsewhere(Throwable thrown) {
+        if (!judged && !(thrown instanceof TestAbortedException)) {
+            Throwable ignored = failed("test " + context.getDisplayName(), thrown);
+            Verdict.publishCause(context, thrown);
+        }
+    }
+
+    /**
      * Publishes what there is to know of a failure.
      *
      * @return what has to be thrown
      */
     Throwable failed(String what, Throwable thrown) {
+        judged = true;
         Diagnosis.Report seen = atTimeout;
         Throwable cause = Verdict.cause(thrown);
         Diagnosis.Report report = seen == null ? Diagnosis.of(what, cause, life.inSight(), counters, kernelLog) : seen;
-        if (report.worthwhile()) {
-            publish(report.text());
+        String file = report.worthwhile() ? publish(report.text()) : FILE;
+        List<String> lines =
+                report.lines().stream().map(line -> line.replace(FILE, file)).toList();
+        String evidence =
+                lines.stream().map(line -> System.lineSeparator() + line).collect(Collectors.joining());
+        UnaryOperator<String> explain =
+                message -> message + (report.cause().isEmpty() ? "" : ": " + report.cause()) + evidence;
+        if (report.isMistake() && Verdict.isFabricFailure(thrown) && !(cause instanceof AssertionError)) {
+            return new TestFaultError(Cause.WRONG_USE, explain.apply(String.valueOf(cause.getMessage())), thrown);
         }
-        String lines = report.lines().stream()
-                .map(line -> System.lineSeparator() + line)
-                .collect(Collectors.joining());
-        Throwable verdict = Verdict.of(
-                thrown, message -> message + (report.cause().isEmpty() ? "" : ": " + report.cause()) + lines);
-        if (seen == null && verdict == cause && !report.lines().isEmpty()) {
-            verdict.addSuppressed(new Note(String.join(System.lineSeparator(), report.lines())));
+        Throwable verdict = Verdict.of(thrown, explain);
+        // An assertion of the test keeps its message.
+        if (seen == null && (verdict == cause || cause instanceof AssertionError) && !lines.isEmpty()) {
+            cause.addSuppressed(new Note(String.join(System.lineSeparator(), lines)));
         }
         return verdict;
     }
 
-    private void publish(String text) {
+    /** Returns where the file is, as a path from the working directory if it is below it. */
+    private String publish(String text) {
+        AtomicReference<String> where = new AtomicReference<>(FILE);
         try {
-            context.publishFile(FILE, MediaType.TEXT_PLAIN_UTF_8, path -> Files.writeString(path, text));
+            context.publishFile(FILE, MediaType.TEXT_PLAIN_UTF_8, path -> {
+                Files.writeString(path, text);
+                Path here = Path.of("").toAbsolutePath();
+                Path file = path.toAbsolutePath().normalize();
+                where.set((file.startsWith(here) ? here.relativize(file) : file).toString());
+            });
         } catch (RuntimeException e) {
             // The failure must not be lost because the disk is full.
             System.err.println(FILE + " could not be written: " + e.getMessage());
         }
+        return where.get();
     }
 
     /**

@@ -23,8 +23,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.platform.engine.TestExecutionResult;
 
 class TimeoutTests {
 
@@ -221,6 +225,44 @@ class TimeoutTests {
         assertThat(Run.withoutDevice(SetUpTestCase.class, RdmaConfiguration.TIMEOUT, "150ms")
                         .failure("neverReached"))
                 .hasMessageContaining("@BeforeEach SetUpTestCase.hangs did not finish within 150 ms (rdma.timeout)");
+    }
+
+    @RdmaTest(timeout = "150 ms")
+    @ParameterizedClass
+    @ValueSource(ints = 1)
+    static class ArgumentSetTestCase {
+        @Parameter
+        int set;
+
+        @BeforeParameterizedClassInvocation
+        static void hangs() throws InterruptedException {
+            new CountDownLatch(1).await();
+        }
+
+        @RdmaTest
+        void neverReached() {}
+    }
+
+    /** What the method throws when it is interrupted comes first, and can't be replaced. */
+    @Test
+    void boundsTheSetUpOfAnArgumentSet() {
+        Run run = Run.withoutDevice(ArgumentSetTestCase.class);
+        Throwable failure = run.results()
+                .allEvents()
+                .failed()
+                .list()
+                .getFirst()
+                .getRequiredPayload(TestExecutionResult.class)
+                .getThrowable()
+                .orElseThrow();
+        assertThat(failure).isInstanceOf(InterruptedException.class);
+        assertThat(failure.getSuppressed())
+                .singleElement()
+                .satisfies(late -> assertThat(late)
+                        .hasMessageContaining("set-up of [1]")
+                        .hasMessageContaining("did not finish within 150 ms (@RdmaTest(timeout))"));
+        assertThat(run.entries()).anySatisfy(entry -> assertThat(entry).containsEntry(ReportKeys.CAUSE, "TIME_LIMIT"));
+        assertThat(run.succeeded()).isEmpty();
     }
 
     @Test

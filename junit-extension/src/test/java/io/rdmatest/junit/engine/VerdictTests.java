@@ -20,6 +20,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import org.assertj.core.api.SoftAssertions;
+import org.assertj.core.api.junit.jupiter.SoftAssertionsExtension;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -90,6 +92,42 @@ class VerdictTests {
         assertThat(run.failure("otherThread"))
                 .isInstanceOf(AssertionFailedError.class)
                 .hasMessageContaining("IBV_WC_WR_FLUSH_ERR");
+    }
+
+    @RdmaTest
+    @ExtendWith(SoftAssertionsExtension.class)
+    static class SoftTestCase {
+        @RdmaTest
+        void asserts(SoftAssertions softly) {
+            softly.assertThat(1).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void publishesTheCauseOfASoftAssertion() {
+        Run run = Run.withoutDevice(SoftTestCase.class);
+        assertThat(run.failure("asserts")).isInstanceOf(AssertionError.class);
+        assertThat(run.entries()).anySatisfy(entry -> assertThat(entry).containsEntry(ReportKeys.CAUSE, "ASSERTION"));
+    }
+
+    @RdmaTest
+    static class BlankTitleTestCase {
+        @RdmaTest
+        void asserts() {
+            assertThat(1).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void theFirstLineOfAMessageSaysSomething() {
+        Throwable failure = Run.withoutDevice(BlankTitleTestCase.class).failure("asserts");
+        assertThat(failure).isInstanceOf(AssertionFailedError.class);
+        assertThat(String.valueOf(failure.getMessage()).lines().findFirst().orElse(""))
+                .isNotBlank();
+        assertThat(((AssertionFailedError) failure).getExpected().getStringRepresentation())
+                .isEqualTo("2");
+        assertThat(failure.getStackTrace())
+                .anyMatch(frame -> frame.getClassName().equals(BlankTitleTestCase.class.getName()));
     }
 
     @Test
