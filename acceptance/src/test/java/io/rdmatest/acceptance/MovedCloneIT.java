@@ -152,5 +152,8 @@ class MovedCloneIT {
                 .allMatch(jar -> jar.matches("lib/[^/]+\\.jar"))
                 .noneMatch(jar -> jar.matches(
                         ".*/(archunit|assertj|awaitility|byte-buddy|hamcrest|itu|jackson-dataformat-yaml|json-schema|junit-platform-testkit|snakeyaml-\\d).*"));
+        // What runs the scenarios is no dependency of their code.
+        assertThat(jars.stream().anyMatch(jar -> jar.startsWith("lib/junit-jupiter-engine-")))
+                .isEqualTo(file.contains("qualify"));
     }
 }
