@@ -166,7 +166,8 @@ public final class PcapFile implements AutoCloseable {
                 return read(file, plain, taker);
             } catch (EOFException e) {
                 throw new IOException(
-                        file + " is a gzip file that ends early: its writer was killed, or its disk was full. Write what"
+                        file
+                                + " is a gzip file that ends early: its writer was killed, or its disk was full. Write what"
                                 + " is there to a file with zcat, and judge that.",
                         e);
             } catch (ZipException e) {
@@ -197,7 +198,9 @@ public final class PcapFile implements AutoCloseable {
                 + " is not a pcap or pcapng file: it begins with 0x%08x%s"
                         .formatted(
                                 magic,
-                                program == null ? "" : ", like a file of " + program + "; run " + program + " -d first"));
+                                program == null
+                                        ? ""
+                                        : ", like a file of " + program + "; run " + program + " -d first"));
     }
 
     private static Contents packets(Path file, InputStream in, ByteOrder order, int unit, Consumer<Frame> taker)

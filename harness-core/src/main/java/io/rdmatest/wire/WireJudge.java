@@ -704,8 +704,8 @@ public final class WireJudge {
             count(NotJudged.UNKNOWN_REQUEST, count);
             observations.accept("%s: %d answers to unknown requests".formatted(key, count));
         });
-        doubled.forEach((direction, count) -> observations.accept(
-                "%s→%s: %d packets came twice with one IP identification: the network doubled them"
+        doubled.forEach((direction, count) ->
+                observations.accept("%s→%s: %d packets came twice with one IP identification: the network doubled them"
                         .formatted(
                                 direction.source().getHostAddress(),
                                 direction.destination().getHostAddress(),

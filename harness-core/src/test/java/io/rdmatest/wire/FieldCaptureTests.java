@@ -332,8 +332,7 @@ class FieldCaptureTests {
             case "ERSPAN type III" ->
                 Packets.tunnel(47, hex("1000 22eb 00000007 2001 0002 00000003 00000000"), ethernet);
             case "ERSPAN type III of a platform" ->
-                Packets.tunnel(
-                        47, hex("1000 22eb 00000007 2001 0002 00000003 00000001 00000000 00000000"), ethernet);
+                Packets.tunnel(47, hex("1000 22eb 00000007 2001 0002 00000003 00000001 00000000 00000000"), ethernet);
             case "GRE with a key and a checksum" -> Packets.tunnel(47, hex("a000 0800 12340000 00000005"), ip);
             case "NVGRE" -> Packets.tunnel(47, hex("2000 6558 00001001"), ethernet);
             case "IP" -> Packets.tunnel(4, new byte[0], ip);

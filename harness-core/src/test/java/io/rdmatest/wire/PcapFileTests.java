@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.zip.GZIPOutputStream;
 import java.util.Random;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -113,8 +113,8 @@ class PcapFileTests {
     @Test
     void aCompressedFileIsRead() throws IOException {
         Path file = folder.resolve("night.pcap.gz");
-        byte[] whole = gzip(Packets.pcap(
-                1, Packets.roce(0x04).frame(), Packets.roce(0x04).frame()));
+        byte[] whole = gzip(
+                Packets.pcap(1, Packets.roce(0x04).frame(), Packets.roce(0x04).frame()));
         Files.write(file, whole);
 
         List<Frame> read = new ArrayList<>();
@@ -152,11 +152,7 @@ class PcapFileTests {
         all.writeBytes(joined(section(order), microseconds(order, 113), microseconds(order, 1)));
         for (Packets.Roce each : List.of(
                 Packets.roce(0x04).psn(7).payload(100),
-                Packets.roce(0x11)
-                        .between(Packets.B, Packets.A)
-                        .qp(0x11)
-                        .psn(7)
-                        .aeth(0, 1))) {
+                Packets.roce(0x11).between(Packets.B, Packets.A).qp(0x11).psn(7).aeth(0, 1))) {
             byte[] cooked = new byte[16];
             ByteBuffer.wrap(cooked).putShort(0, (short) 4).putShort(14, (short) 0x0800);
             byte[] any = joined(cooked, each.ip());

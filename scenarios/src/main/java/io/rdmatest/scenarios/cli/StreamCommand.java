@@ -14,8 +14,9 @@ import picocli.CommandLine.Mixin;
 @Command(
         name = "stream",
         sortOptions = false,
-        description = "Streams bytes over RDMA WRITE with credits, as fi_rstream(7) of libfabric 1.x describes it; the other"
-                + " side is rdmatest too, as no other program speaks it.")
+        description =
+                "Streams bytes over RDMA WRITE with credits, as fi_rstream(7) of libfabric 1.x describes it; the other"
+                        + " side is rdmatest too, as no other program speaks it.")
 final class StreamCommand extends ProgramCommand {
 
     @Mixin

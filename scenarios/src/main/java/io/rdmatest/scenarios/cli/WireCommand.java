@@ -65,7 +65,10 @@ final class WireCommand extends JsonCommand {
     private static final List<ExitStatus> WORST_FIRST =
             List.of(ExitStatus.FABRIC_FAILED, ExitStatus.USAGE, ExitStatus.NOTHING_JUDGED, ExitStatus.VERIFIED);
 
-    @Parameters(arity = "1..*", paramLabel = "<file>", description = "The captures. Each is judged by itself. - is standard input.")
+    @Parameters(
+            arity = "1..*",
+            paramLabel = "<file>",
+            description = "The captures. Each is judged by itself. - is standard input.")
     private List<Path> files = List.of();
 
     @Option(

@@ -119,7 +119,9 @@ class WriteBandwidthTests {
     /** As perftest 4.5 of Debian 12 does between IPv6 addresses. */
     @Test
     void anOptionThatAnOlderVersionLacksIsNamed() throws Exception {
-        install("b", "echo \"ib_write_bw: unrecognized option '--ipv6-addr'\" >&2; echo 'Usage:'; echo '  many lines'; exit 1");
+        install(
+                "b",
+                "echo \"ib_write_bw: unrecognized option '--ipv6-addr'\" >&2; echo 'Usage:'; echo '  many lines'; exit 1");
         install("a", "exit 1");
 
         assertThat(measure(LONG).reason())

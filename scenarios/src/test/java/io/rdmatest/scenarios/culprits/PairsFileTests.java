@@ -193,8 +193,9 @@ class PairsFileTests {
         Path file = file("[" + OF_THE_DESCRIPTION.strip() + ", " + OF_THE_DESCRIPTION.strip() + "]");
         assertThatIOException()
                 .isThrownBy(() -> new PairsReader().read(file))
-                .withMessage(file + ":1 is no cell of a pairs.jsonl: it is a JSON array: write each object on a line of its"
-                        + " own, as jq -c '.[]' does");
+                .withMessage(
+                        file + ":1 is no cell of a pairs.jsonl: it is a JSON array: write each object on a line of its"
+                                + " own, as jq -c '.[]' does");
     }
 
     @Test
