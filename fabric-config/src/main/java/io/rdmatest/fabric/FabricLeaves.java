@@ -136,8 +136,10 @@ public final class FabricLeaves {
             String message = String.valueOf(e.getMessage());
             mistakes.add(message.startsWith(file + ":") ? message : file + " " + message);
         }
-        problems.computeIfAbsent(shortName(host(file)), ignored -> new ArrayList<>())
-                .addAll(mistakes);
+        if (!mistakes.isEmpty()) {
+            problems.computeIfAbsent(shortName(host(file)), ignored -> new ArrayList<>())
+                    .addAll(mistakes);
+        }
         return ports;
     }
 
@@ -254,7 +256,7 @@ public final class FabricLeaves {
                     rail,
                     leaf,
                     node.leaf(),
-                    isStation ? "it says that it is no bridge and no router; check that it is a switch" : "");
+                    isStation ? "the neighbour announces neither Bridge nor Router; check that it is a switch" : "");
         } catch (FabricException e) {
             return new Found(node.name(), rail, null, node.leaf(), String.valueOf(e.getMessage()));
         }

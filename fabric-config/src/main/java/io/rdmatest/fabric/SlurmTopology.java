@@ -172,6 +172,9 @@ final class SlurmTopology extends CheckedYaml {
             return;
         }
         try {
+            if (CabledPort.plain(name).isEmpty()) {
+                throw new FabricException("'" + name + "' is no name that a leaf may have");
+            }
             CabledPort.Switch leaf = new CabledPort.Switch("slurm", name, CabledPort.plain(name), Set.of(), false);
             hosts(keys.get("nodes")).forEach(host -> to.add(new CabledPort(host, "", 0, "", leaf)));
         } catch (FabricException e) {

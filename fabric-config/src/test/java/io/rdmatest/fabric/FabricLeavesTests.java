@@ -290,6 +290,11 @@ class FabricLeavesTests {
 
         assertThat(leaves(fabric("name: n1", "name: n2"), Map.of(), conf))
                 .allMatch(line -> line.contains("several switches there are called leaf--"));
+        assertThat(FabricLeaves.read(List.of(file("blocks.conf", "BlockName=\u00e9 Nodes=n1\n")))
+                        .problems())
+                .singleElement()
+                .asString()
+                .endsWith(":1: '\u00e9' is no name that a leaf may have");
     }
 
     @Test
@@ -409,7 +414,7 @@ class FabricLeavesTests {
         assertThat(FabricLeaves.read(List.of(first, alone)).of(fabric, Map.of()))
                 .extracting(Found::leaf, Found::why)
                 .startsWith(tuple("leaf1", ""))
-                .contains(tuple("bmc", "it says that it is no bridge and no router; check that it is a switch"));
+                .contains(tuple("bmc", "the neighbour announces neither Bridge nor Router; check that it is a switch"));
     }
 
     /** One switch has its full name by LLDP, and a short one with its serial number by CDP. */

@@ -121,8 +121,13 @@ final class FabricLeavesCommand extends JsonCommand {
         others.forEach(each -> lines.add("NOT READ: " + each));
         found.forEach(each -> lines.add(line(each)));
         long missing = found.stream().filter(each -> each.leaf() == null).count();
-        String message =
-                missing == 0 ? "every leaf is found" : "%d of %d leaves are not found".formatted(missing, found.size());
+        long doubts = found.stream()
+                .filter(each -> each.leaf() != null && !each.why().isEmpty())
+                .count();
+        String message = (missing == 0
+                        ? "every leaf is found"
+                        : "%d of %d leaves are not found".formatted(missing, found.size()))
+                + (doubts == 0 ? "" : ", %d in doubt".formatted(doubts));
         String trouble = written(fabric, found);
         if (write != null && trouble == null) {
             lines.add("written: " + write);
