@@ -106,8 +106,7 @@ public final class ScenarioRunner {
     private static void preflight() throws IOException {
         if (System.getProperty(PACKAGE) == null) {
             FabricDevice device = Fabric.load().local().resolve();
-            try (Journal journal =
-                    new Journal(ReportConfiguration.directory(), ReportConfiguration.progress())) {
+            try (Journal journal = new Journal(ReportConfiguration.directory(), ReportConfiguration.progress())) {
                 Map<String, String> entry = new LinkedHashMap<>();
                 device.environment().forEach((key, value) -> entry.put(ReportKeys.ENVIRONMENT_PREFIX + key, value));
                 journal.write(JournalEvent.of(JournalEvent.Kind.ENTRY).withEntry(entry));

@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
 import io.rdmatest.report.Forked;
 import io.rdmatest.report.run.Outcome;
+import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -87,6 +90,7 @@ class OutcomesTests {
         assertThat(summary.path("outcome").asText()).isEqualTo(outcome.toString());
         assertThat(summary.path("outcomeReason").asText()).startsWith(run.reason());
         assertThat(summary.path("exitStatus").asInt()).isEqualTo(status);
+        requireValid(summary, target.resolve("qualification.schema.json"));
 
         assertThat(Files.readString(target.resolve("index.html")))
                 .contains("<header class=\"outcome " + outcome.tone() + "\">")
@@ -95,6 +99,7 @@ class OutcomesTests {
         JsonNode nodes = MAPPER.readTree(target.resolve("nodes.json").toFile());
         assertThat(nodes.path("outcome").asText()).isEqualTo(outcome.toString());
         assertThat(nodes.at("/nodes/0/state").asText()).isEqualTo(run.state());
+        requireValid(nodes, target.resolve("nodes.schema.json"));
 
         List<String> metrics = Files.readAllLines(target.resolve("rdmatest.prom"));
         assertThat(metrics)
@@ -117,6 +122,15 @@ class OutcomesTests {
             allure.load(in);
         }
         assertThat(allure.getProperty("outcome")).startsWith(outcome + ": " + run.reason());
+    }
+
+    private static void requireValid(JsonNode json, Path schema) throws IOException {
+        try (InputStream in = Files.newInputStream(schema)) {
+            assertThat(JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
+                            .getSchema(in)
+                            .validate(json))
+                    .isEmpty();
+        }
     }
 
     @Test
