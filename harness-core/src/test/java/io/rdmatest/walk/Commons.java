@@ -357,7 +357,8 @@ final class Commons {
                         shared,
                         "postReceive(" + region + ")",
                         () -> pair.postReceive(1, region, 0, 64),
-                        PostException.class);
+                        PostException.class,
+                        IllegalArgumentException.class);
             case 2 ->
                 use(
                         walker,
@@ -517,7 +518,13 @@ final class Commons {
             }
             case 4 -> {
                 if (pair != null) {
-                    use(walker, pair, "post(shared receives)", () -> pair.object.post(other), PostException.class);
+                    use(
+                            walker,
+                            pair,
+                            "post(shared receives)",
+                            () -> pair.object.post(other),
+                            PostException.class,
+                            IllegalArgumentException.class);
                 }
             }
             default -> {
@@ -527,7 +534,8 @@ final class Commons {
                             srq,
                             "post(shared receives)",
                             () -> srq.object.post(other, index, 1),
-                            PostException.class);
+                            PostException.class,
+                            IllegalArgumentException.class);
                 }
             }
         }
@@ -555,7 +563,8 @@ final class Commons {
                     srq,
                     "postReceive(" + memory.object + ")",
                     () -> srq.object.postReceive(5, memory.object, 0, 64),
-                    PostException.class);
+                    PostException.class,
+                    IllegalArgumentException.class);
         } else {
             use(walker, srq, "arm", () -> srq.object.arm(1), RdmaException.class);
         }
