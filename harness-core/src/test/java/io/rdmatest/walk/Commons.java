@@ -21,6 +21,7 @@ import io.rdmatest.verbs.ReceiveRequests;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.SharedReceiveQueue;
+import io.rdmatest.verbs.WorkCompletion;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.List;
@@ -297,14 +298,24 @@ final class Commons {
                         () -> cq.resize(100 + ThreadLocalRandom.current().nextInt(100)),
                         RdmaException.class);
             case 1 -> use(walker, queue, "requestNotify", () -> cq.requestNotify(false));
-            case 2 -> use(walker, queue, "await", () -> cq.awaitAny(2, Duration.ZERO), RdmaTimeoutException.class);
+            case 2 ->
+                use(
+                        walker,
+                        queue,
+                        "await",
+                        () -> {
+                            List<WorkCompletion> ignored = cq.awaitAny(2, Duration.ZERO);
+                        },
+                        RdmaTimeoutException.class);
             case 3 -> {
                 if (cq.channel() != null) {
                     use(
                             walker,
                             queue,
                             "awaitEvent",
-                            () -> cq.awaitEvent(1, Duration.ofMillis(1)),
+                            () -> {
+                                List<WorkCompletion> ignored = cq.awaitEvent(1, Duration.ofMillis(1));
+                            },
                             RdmaTimeoutException.class);
                 }
             }
