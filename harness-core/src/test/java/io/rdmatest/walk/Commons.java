@@ -21,6 +21,7 @@ import io.rdmatest.verbs.ReceiveRequests;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.SharedReceiveQueue;
+import io.rdmatest.verbs.WorkCompletion;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.List;
@@ -297,14 +298,24 @@ final class Commons {
                         () -> cq.resize(100 + ThreadLocalRandom.current().nextInt(100)),
                         RdmaException.class);
             case 1 -> use(walker, queue, "requestNotify", () -> cq.requestNotify(false));
-            case 2 -> use(walker, queue, "await", () -> cq.awaitAny(2, Duration.ZERO), RdmaTimeoutException.class);
+            case 2 ->
+                use(
+                        walker,
+                        queue,
+                        "await",
+                        () -> {
+                            List<WorkCompletion> ignored = cq.awaitAny(2, Duration.ZERO);
+                        },
+                        RdmaTimeoutException.class);
             case 3 -> {
                 if (cq.channel() != null) {
                     use(
                             walker,
                             queue,
                             "awaitEvent",
-                            () -> cq.awaitEvent(1, Duration.ofMillis(1)),
+                            () -> {
+                                List<WorkCompletion> ignored = cq.awaitEvent(1, Duration.ofMillis(1));
+                            },
                             RdmaTimeoutException.class);
                 }
             }
@@ -357,7 +368,8 @@ final class Commons {
                         shared,
                         "postReceive(" + region + ")",
                         () -> pair.postReceive(1, region, 0, 64),
-                        PostException.class);
+                        PostException.class,
+                        IllegalArgumentException.class);
             case 2 ->
                 use(
                         walker,
@@ -517,7 +529,13 @@ final class Commons {
             }
             case 4 -> {
                 if (pair != null) {
-                    use(walker, pair, "post(shared receives)", () -> pair.object.post(other), PostException.class);
+                    use(
+                            walker,
+                            pair,
+                            "post(shared receives)",
+                            () -> pair.object.post(other),
+                            PostException.class,
+                            IllegalArgumentException.class);
                 }
             }
             default -> {
@@ -527,7 +545,8 @@ final class Commons {
                             srq,
                             "post(shared receives)",
                             () -> srq.object.post(other, index, 1),
-                            PostException.class);
+                            PostException.class,
+                            IllegalArgumentException.class);
                 }
             }
         }
@@ -555,7 +574,8 @@ final class Commons {
                     srq,
                     "postReceive(" + memory.object + ")",
                     () -> srq.object.postReceive(5, memory.object, 0, 64),
-                    PostException.class);
+                    PostException.class,
+                    IllegalArgumentException.class);
         } else {
             use(walker, srq, "arm", () -> srq.object.arm(1), RdmaException.class);
         }

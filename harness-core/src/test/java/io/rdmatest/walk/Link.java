@@ -480,7 +480,12 @@ final class Link {
                 walker.no("modify(RTS to INIT)", () -> a.toInit(port, 0, Access.LOCAL_WRITE), RdmaException.class);
             case 10 -> walker.no("address(beyond)", () -> mrA.address(SIZE + 1), IndexOutOfBoundsException.class);
             default ->
-                walker.no("awaitEvent(no channel)", () -> cqA.awaitEvent(1, PATIENCE), IllegalStateException.class);
+                walker.no(
+                        "awaitEvent(no channel)",
+                        () -> {
+                            List<WorkCompletion> ignored = cqA.awaitEvent(1, PATIENCE);
+                        },
+                        IllegalStateException.class);
         }
     }
 

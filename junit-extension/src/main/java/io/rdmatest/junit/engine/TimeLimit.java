@@ -117,7 +117,8 @@ public final class TimeLimit implements AutoCloseable {
     static final class Running {
         private final Expiry expiry;
         private final ScheduledFuture<?> schedule;
-        private @Nullable Optional<TestFaultError> outcome;
+        private Optional<TestFaultError> outcome = Optional.empty();
+        private boolean ended;
 
         private Running(Expiry expiry, ScheduledFuture<?> schedule) {
             this.expiry = expiry;
@@ -126,13 +127,12 @@ public final class TimeLimit implements AutoCloseable {
 
         /** Returns the failure if it took longer; the same each time. */
         synchronized Optional<TestFaultError> end() {
-            Optional<TestFaultError> known = outcome;
-            if (known == null) {
+            if (!ended) {
+                ended = true;
                 schedule.cancel(false);
-                known = expiry.end() ? Optional.of(expiry.failure()) : Optional.empty();
-                outcome = known;
+                outcome = expiry.end() ? Optional.of(expiry.failure()) : Optional.empty();
             }
-            return known;
+            return outcome;
         }
     }
 
