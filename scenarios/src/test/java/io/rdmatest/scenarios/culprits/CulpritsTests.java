@@ -416,8 +416,8 @@ class CulpritsTests {
         Culprits culprits = Culprits.of(
                 matrix(nodes, 1, 0, (rail, from, to, good) -> from == 1 && to == 0 ? good.slower(0.5) : good));
         assertThat(names(culprits)).isEmpty();
-        // Two or three nodes don't even tell that it is bad.
-        assertThat(culprits.unexplained()).hasSize(nodes < 8 ? 0 : 1);
+        // Two nodes don't even tell that it is bad.
+        assertThat(culprits.unexplained()).hasSize(nodes == 2 ? 0 : 1);
     }
 
     @Test
