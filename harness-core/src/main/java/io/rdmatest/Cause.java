@@ -96,16 +96,16 @@ public enum Cause {
     REJECTED(Verdict.FAILED, Exit.REJECTED, "Connection rejected by the peer"),
 
     /** The peer's connection manager did not answer. */
-    UNREACHABLE(Verdict.FAILED, Exit.PEER_ABSENT, "Peer's connection manager did not answer"),
+    UNREACHABLE(Verdict.FAILED, Exit.PEER_ABSENT, Again.YES, "Peer's connection manager did not answer"),
 
     /** No listener, no client, or no answer before data flowed. */
-    PEER_ABSENT(Verdict.FAILED, Exit.PEER_ABSENT, "Peer absent: no listener, no client or no answer"),
+    PEER_ABSENT(Verdict.FAILED, Exit.PEER_ABSENT, Again.YES, "Peer absent: no listener, no client or no answer"),
 
     /** The peer disconnected, or stopped answering, after the connection was established. */
     PEER_LOST(Verdict.FAILED, Exit.PEER_LOST, "Peer lost in mid-transfer"),
 
     /** The address has no route over an RDMA device. */
-    NO_ROUTE(Verdict.FAILED, Exit.NO_ROUTE, "No route to the address over an RDMA device"),
+    NO_ROUTE(Verdict.FAILED, Exit.NO_ROUTE, Again.YES, "No route to the address over an RDMA device"),
 
     /** The connection failed while it was being established. */
     CONNECT_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Connection could not be established"),
@@ -140,7 +140,7 @@ public enum Cause {
     ASYNCHRONOUS_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Asynchronous error of the device (ibv_get_async_event)"),
 
     /** Error counters of a device increased. */
-    COUNTERS(Verdict.FAILED, Exit.FABRIC_FAILED, "Error counters increased"),
+    COUNTERS(Verdict.FAILED, Exit.FABRIC_FAILED, Again.YES, "Error counters increased"),
 
     /** A measurement misses a threshold of the fabric file. */
     THRESHOLD_MISSED(Verdict.FAILED, Exit.FABRIC_FAILED, "Threshold missed"),
@@ -151,6 +151,9 @@ public enum Cause {
     /** One path is far slower than the others. */
     OUTLIER(Verdict.FAILED, Exit.FABRIC_FAILED, Again.YES, "Slower than the other pairs"),
 
+    /** A node failed with one partner after the other, so that its other pairs were not measured. */
+    GIVEN_UP(Verdict.FAILED, Exit.FABRIC_FAILED, "Node given up: its pairs failed one after the other"),
+
     /** An assertion failed without a more specific cause. */
     ASSERTION(Verdict.FAILED, Exit.FABRIC_FAILED, "Other broken promise of the fabric"),
 
@@ -159,6 +162,9 @@ public enum Cause {
     /** A device, library, kernel module or another resource of this host is missing. */
     HOST_NOT_READY(
             Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host not ready: device, library or resource missing"),
+
+    /** A host was too busy to measure: its own delay explains what was seen. */
+    HOST_BUSY(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host was busy: its own delay explains the result"),
 
     /** There is not enough memory, lockable memory, or threads. */
     OUT_OF_MEMORY(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host has too little memory or too few threads"),
@@ -297,7 +303,8 @@ public enum Cause {
 
     /**
      * Returns whether a measurement that ended with this cause may be repeated before it is judged. A failure of the
-     * fabric counts at once, except for an outlier.
+     * fabric counts at once, unless a host that stalls looks the same: an outlier, counters of repeated packets, and a peer or a
+     * route that was not found in time.
      */
     public boolean mayBeRetried() {
         return again == Again.YES;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.Cause.Verdict;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -107,6 +108,8 @@ class CauseTests {
     @ParameterizedTest
     @EnumSource
     void whatTheFabricDidWrongCountsAtOnce(Cause cause) {
-        assertThat(cause.mayBeRetried() && cause.verdict() == Verdict.FAILED).isEqualTo(cause == Cause.OUTLIER);
+        assertThat(cause.mayBeRetried() && cause.verdict() == Verdict.FAILED)
+                .isEqualTo(Set.of(Cause.OUTLIER, Cause.COUNTERS, Cause.PEER_ABSENT, Cause.UNREACHABLE, Cause.NO_ROUTE)
+                        .contains(cause));
     }
 }

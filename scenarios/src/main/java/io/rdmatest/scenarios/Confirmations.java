@@ -170,6 +170,7 @@ final class Confirmations {
             }
             List<String> partners = goodPartners(rail, causes);
             if (partners.size() < PARTNERS) {
+                missing.add("fewer than %d other nodes are good on %s".formatted(PARTNERS, rail.name()));
                 continue;
             }
             Bad bad = badPair(cause, partners.getFirst());

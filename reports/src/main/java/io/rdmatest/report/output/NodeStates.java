@@ -134,8 +134,13 @@ final class NodeStates {
         run.scenarios().forEach(this::collect);
         pairs.culprits().forEach(this::collect);
         for (BadPair pair : pairs.unexplained()) {
-            of(pair.from(), pair.rail()).unexplained.merge(pair.cause(), 1, Integer::sum);
-            of(pair.to(), pair.rail()).unexplained.merge(pair.cause(), 1, Integer::sum);
+            Collected from = of(pair.from(), pair.rail());
+            Collected to = of(pair.to(), pair.rail());
+            // A node that is bad the other way may be so this way, too: that is nothing against its partner.
+            if (from.culprits.isEmpty() && to.culprits.isEmpty()) {
+                from.unexplained.merge(pair.cause(), 1, Integer::sum);
+                to.unexplained.merge(pair.cause(), 1, Integer::sum);
+            }
         }
     }
 

@@ -336,7 +336,9 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                 String pairs = rail.cells().size == 2
                         ? "this pair is bad; with two nodes, the path, " + from + "'s sending and " + to
                                 + "'s receiving can't be told apart"
-                        : "this pair is bad, and others of " + from + " and " + to + " are not for this reason";
+                        : rail.paths().isBadBeside(path)
+                                ? "this pair is bad, as are others of " + from + " or " + to + " in some way"
+                                : "this pair is bad, and others of " + from + " and " + to + " are not for this reason";
                 Evidence evidence = evidence(List.of(rail), List.of(rail.collect(path)), path.metric(), pairs);
                 causes.add(new Culprit.Path(
                         from,

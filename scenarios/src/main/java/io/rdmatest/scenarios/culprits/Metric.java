@@ -178,8 +178,11 @@ public enum Metric {
         };
     }
 
-    /** Returns the smallest effect that is gross: few cells are then enough evidence. */
+    /**
+     * Returns the smallest effect that is gross: few cells are then enough evidence. Errors are gross where they make a path: none
+     * is usual, so that their number does not scatter.
+     */
     double gross() {
-        return GROSS * path;
+        return this == COUNTERS ? path : GROSS * path;
     }
 }

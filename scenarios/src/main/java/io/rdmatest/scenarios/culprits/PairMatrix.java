@@ -55,6 +55,7 @@ final class PairMatrix {
         /** The reference that the caller gave for each line, to find it again. */
         long[] reference = new long[64];
 
+        /** Why cells failed, or were judged as bad though they were measured, by their lines. */
         final Map<Integer, String> causes = new HashMap<>();
 
         Rail(String name) {
@@ -122,13 +123,20 @@ final class PairMatrix {
         rail.values[3][at] = (float) cell.latencyP99();
         rail.values[4][at] = errors(cell.fromCounters()) + errors(cell.toCounters());
         String cause = cell.cause();
-        if (cause != null && rail.state[at] == FAILED) {
+        if (cause != null
+                && (rail.state[at] == FAILED
+                        || (rail.state[at] == MEASURED
+                                && !hostsFault.computeIfAbsent(cause, PairMatrix::isHostsFault)))) {
             rail.causes.put(at, cause);
         }
     }
 
     private byte state(PairLine cell) {
         String cause = cell.cause();
+        if (Cause.GIVEN_UP.name().equals(cause)) {
+            // One failure after the other is evidence against the node, also for the pairs that it then was not tried with.
+            return FAILED;
+        }
         if (cell.outcome() == Outcome.NOT_MEASURED
                 || (cell.outcome() == Outcome.FAILED
                         && cause != null

@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.hipparchus.distribution.continuous.NormalDistribution;
 import org.jspecify.annotations.Nullable;
 
@@ -59,6 +60,16 @@ final class PathSearch {
 
     List<BadPath> paths() {
         return List.copyOf(paths);
+    }
+
+    /** Returns whether another pair of a path's sender or receiver is bad as well, in whatever metric. */
+    boolean isBadBeside(BadPath path) {
+        return Stream.concat(
+                        paths.stream()
+                                .filter(other -> !other.equals(path))
+                                .map(other -> new int[] {other.from(), other.to()}),
+                        unexplained.stream())
+                .anyMatch(other -> other[0] == path.from() || other[1] == path.to());
     }
 
     /** Returns sender and receiver of each bad cell that no cause explains. */
@@ -182,7 +193,7 @@ final class PathSearch {
             }
             if (best != null && separable) {
                 paths.add(new BadPath(a, b, best.shown(cell)));
-            } else if (best != null || (suspect[cell] && cells.covers[cell] == 0)) {
+            } else if (best != null || (cells.covers[cell] == 0 && (suspect[cell] || cells.isJudgedBad(cell)))) {
                 unexplained.add(new int[] {a, b});
             }
         }
@@ -207,10 +218,12 @@ final class PathSearch {
                 all.add(new Sign(single[metric.ordinal()], single[with]));
             }
         }
+        // Of several metrics of a few cells, the one that scatters least by chance is taken for less noisy than it is.
+        double careful = cells.size > 2 && cells.known < Usual.FEW ? 1.25 : 1;
         List<Sign> some = all.parallelStream().filter(Sign::showsAny).toList();
         some.parallelStream()
-                .forEach(sign ->
-                        sign.limit = Math.max(Math.max(sign.limit, far * sign.sigma()), tailOfNoise(sign, far)));
+                .forEach(sign -> sign.limit =
+                        Math.max(Math.max(sign.limit, far * careful * sign.sigma()), tailOfNoise(sign, far)));
         return some;
     }
 
@@ -394,7 +407,7 @@ final class PathSearch {
      * @param far the limit for normal noise, in standard deviations
      */
     private static double tail(double[] some, int count, double far) {
-        if (count < FEW / 8) {
+        if (count < FEW / 6) {
             return 0;
         }
         int many = count / 4;

@@ -139,10 +139,20 @@ final class RailAnalysis {
         return cells.has[metric.ordinal()] ? cells.logarithm(metric, line) : Double.NaN;
     }
 
-    /** Returns whether no cause and no path explains the cell of a pair. */
+    /**
+     * Returns whether a pair is good for all that is known: no cause, no path and no sign of a lone bad cell is against it, and no
+     * cause is against its ports, whose other cells may not have been measured.
+     */
     boolean isUnsuspected(int from, int to) {
+        return isGood(from, to)
+                && !causes.isFound(new Candidate(Shape.ROW, from, 0))
+                && !causes.isFound(new Candidate(Shape.COLUMN, to, 0));
+    }
+
+    private boolean isGood(int from, int to) {
         return cells.covers[from * cells.size + to] == 0
-                && paths.paths().stream().noneMatch(path -> path.from() == from && path.to() == to);
+                && paths.paths().stream().noneMatch(path -> path.from() == from && path.to() == to)
+                && paths.unexplained().stream().noneMatch(cell -> cell[0] == from && cell[1] == to);
     }
 
     /**
@@ -195,13 +205,16 @@ final class RailAnalysis {
         return collected(new int[] {path.from() * cells.size + path.to()}, path.metric(), 0);
     }
 
-    /** Returns the median of a metric over the cells that no cause explains. */
+    /** Returns the median of a metric over the good cells: those that no cause and no path explains. */
     double medianOfOthers(int m) {
         if (medians[m] == null) {
+            boolean[] isBad = new boolean[cells.count()];
+            paths.paths().forEach(path -> isBad[path.from() * cells.size + path.to()] = true);
+            paths.unexplained().forEach(cell -> isBad[cell[0] * cells.size + cell[1]] = true);
             double[] some = new double[cells.count()];
             int count = 0;
             for (int cell = 0; cell < cells.count(); cell++) {
-                if (cells.covers[cell] == 0 && cells.isKnown(cell) && !cells.isFailed(cell)) {
+                if (cells.covers[cell] == 0 && cells.isKnown(cell) && !cells.isFailed(cell) && !isBad[cell]) {
                     float value = cells.rail.values[m][cells.line(cell)];
                     if (!Float.isNaN(value)) {
                         some[count++] = value;

@@ -239,6 +239,11 @@ final class RailCells {
         return index[cell] >= 0 && rail.state[index[cell]] == PairMatrix.FAILED;
     }
 
+    /** Returns whether a cell failed, or the tool that measured it judged it as bad. */
+    boolean isJudgedBad(int cell) {
+        return index[cell] >= 0 && (isFailed(cell) || rail.causes.containsKey(index[cell]));
+    }
+
     boolean isKnown(int cell) {
         return index[cell] >= 0;
     }

@@ -40,6 +40,9 @@ final class Significance {
 
     static final double CELL = 10;
 
+    /** Metrics beside the clearest one count by this share, because what scatters in one of them also does in another. */
+    private static final double OTHERS = 0.5;
+
     static final double CELL_AGAINST = 30;
 
     /** The share of clean matrices in which, by chance, any candidate has as many bad cells, judged by ranks alone. */
@@ -142,13 +145,27 @@ final class Significance {
         if (failed == 0) {
             best = Score.NOTHING;
         }
+        double[] gains = new double[Metric.ALL.length];
         for (Metric metric : Metric.ALL) {
             Score score = score(metric, line, itsCells, failed, leniency);
+            gains[metric.ordinal()] = Math.max(0, score.gain());
             if (score.gain() > best.gain()) {
                 best = score;
             }
         }
-        return best;
+        Metric shown = best.metric();
+        return shown == null ? best : new Score(best.gain() + OTHERS * others(gains, shown), shown, best.effect());
+    }
+
+    /** Returns what the metrics beside the clearest one say. The tail of the latency says nothing that its median does not. */
+    private static double others(double[] gains, Metric shown) {
+        double latency = Math.max(gains[Metric.LATENCY_P50.ordinal()], gains[Metric.LATENCY_P99.ordinal()]);
+        boolean ofLatency = shown == Metric.LATENCY_P50 || shown == Metric.LATENCY_P99;
+        return Arrays.stream(new Metric[] {Metric.BANDWIDTH, Metric.MESSAGE_RATE, Metric.COUNTERS})
+                        .filter(metric -> metric != shown)
+                        .mapToDouble(metric -> gains[metric.ordinal()])
+                        .sum()
+                + (ofLatency ? 0 : latency);
     }
 
     private Score score(Metric metric, Candidate line, int[] itsCells, int failed, double leniency) {
@@ -177,12 +194,13 @@ final class Significance {
         double sigma = usual.noise[m];
         // A cell that is much worse than this is certainly bad, however bad the other cells are.
         double assumed = Math.max(effect, -Math.max(2 * metric.least, 5 * sigma));
-        double gain = failed * CELL;
+        double gain = 0;
         for (int i = 0; i < count; i++) {
             double ratio = assumed * (some[i] - assumed / 2) / (sigma * sigma);
             gain += Math.max(-CELL_AGAINST, Math.min(CELL, ratio));
         }
-        return new Score(gain, metric, effect);
+        // A cell that failed was not measured: it counts for a metric only as much as those that were.
+        return new Score(gain + Math.min(failed * CELL, Math.max(0, gain)), metric, effect);
     }
 
     /** Returns whether a single cell is bad. */

@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.culprits;
 import io.rdmatest.scenarios.culprits.Candidate.Shape;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import org.hipparchus.distribution.continuous.NormalDistribution;
 import org.hipparchus.distribution.continuous.TDistribution;
@@ -22,8 +23,14 @@ final class Usual {
     /** This many cells are enough for the median of a row or column. */
     private static final int ENOUGH_OF_LINE = 250;
 
-    /** Fewer cells are not enough for a good estimate of the noise. */
-    private static final int FEW = 30;
+    /** Fewer cells are not enough for medians and for a good estimate of the noise: {@link FewCells} fits them. */
+    static final int FEW = 60;
+
+    /** The least noise of few cells, before its uncertainty. */
+    private static final double LEAST_OF_FEW = 0.04;
+
+    /** The noise of a rail's other metrics counts as much as so many cells beyond those that the levels take. */
+    private static final double WEIGHT_OF_OTHERS = 8;
 
     /**
      * Up to this number of nodes, the search also considers that most cells are bad, so that the good level is not the median.
@@ -88,11 +95,22 @@ final class Usual {
 
     /** Estimates usual values, noise and spread from the cells that no cause explains. */
     void estimate() {
-        IntStream.range(0, Metric.ALL.length).parallel().forEach(this::estimate);
+        FewCells[] few = new FewCells[Metric.ALL.length];
+        IntStream.range(0, few.length).parallel().forEach(m -> {
+            boolean isHigh = estimateUsual(m);
+            FewCells fit = cells.known < FEW && cells.size > 2 ? FewCells.fit(cells, m, usual[m]) : null;
+            // Of six nodes and more, several may be bad.
+            few[m] = fit == null || (isHigh && (!fit.isOneCause() || cells.size > 5)) ? null : fit;
+        });
+        IntStream.range(0, few.length).parallel().forEach(m -> estimate(m, few));
     }
 
-    private void estimate(int m) {
-        estimateUsual(m);
+    private void estimate(int m, @Nullable FewCells[] few) {
+        FewCells fit = few[m];
+        if (fit != null) {
+            usual[m][0] += fit.shift();
+            usual[m][1] += fit.shift();
+        }
         float[] values = cells.raw[m];
         float[] less = residual[m];
         for (int cell = 0; cell < values.length; cell++) {
@@ -100,13 +118,14 @@ final class Usual {
         }
         rowMedians[m] = medians(m, Shape.ROW, null);
         columnMedians[m] = medians(m, Shape.COLUMN, null);
-        noise[m] = Math.max(estimateNoise(m), Metric.ALL[m].noise);
+        noise[m] = Math.max(fit == null ? estimateNoise(m) : estimateNoise(m, few), Metric.ALL[m].noise);
         for (Shape shape : Shape.values()) {
             spread[m][shape.ordinal()] = estimateSpread(m, shape);
         }
     }
 
-    private void estimateUsual(int m) {
+    /** Returns whether the better level is the usual one, because several causes explain that most cells are worse. */
+    private boolean estimateUsual(int m) {
         double[] some = new double[cells.count() / step + 1];
         double[] medians = new double[2];
         double[] highs = new double[2];
@@ -123,7 +142,7 @@ final class Usual {
             counts[within] = count;
             if (count > 0) {
                 medians[within] = level(some, count, 0.5);
-                highs[within] = cells.size > SMALL || Metric.ALL[m] == Metric.COUNTERS
+                highs[within] = cells.size > SMALL
                         ? medians[within]
                         : level(some, count, 0.85);
             }
@@ -136,7 +155,9 @@ final class Usual {
             }
         }
         boolean high = highs[0] - medians[0] > 0.12 || highs[1] - medians[1] > 0.12;
-        usual[m] = high && (cells.size == 2 || linesExplain(m, medians, highs)) ? highs : medians;
+        boolean isHigh = high && (cells.size == 2 || linesExplain(m, medians, highs));
+        usual[m] = isHigh ? highs : medians;
+        return isHigh;
     }
 
     /** Returns the median of the values near a quantile of the first ones. */
@@ -255,7 +276,33 @@ final class Usual {
             }
         }
         sigma = Math.min(sigma, Quantiles.MAD_TO_SIGMA * Quantiles.median(some, count));
-        return Math.max(0.04, sigma) * uncertainty(freedom);
+        return Math.max(LEAST_OF_FEW, sigma) * uncertainty(freedom);
+    }
+
+    /**
+     * Returns the noise of a metric of few cells. The scatter of so few is known badly, so that the other metrics of the same rail
+     * count as well: all of them scatter by what the hosts do. Counters don't, which are zero on a good rail.
+     */
+    private static double estimateNoise(int m, @Nullable FewCells[] few) {
+        FewCells its = Objects.requireNonNull(few[m]);
+        if (Metric.ALL[m] == Metric.COUNTERS) {
+            return its.sigma() * uncertainty(its.freedom());
+        }
+        double[] others = IntStream.range(0, few.length)
+                .filter(other -> other != m && Metric.ALL[other] != Metric.COUNTERS)
+                .mapToObj(other -> few[other])
+                .filter(Objects::nonNull)
+                .mapToDouble(FewCells::sigma)
+                .toArray();
+        double freedom = its.freedom();
+        double sigma = Math.max(LEAST_OF_FEW, its.sigma());
+        if (others.length > 0) {
+            double usualOfOthers = Math.max(LEAST_OF_FEW, Quantiles.median(others, others.length));
+            sigma = Math.sqrt((freedom * sigma * sigma + WEIGHT_OF_OTHERS * usualOfOthers * usualOfOthers)
+                    / (freedom + WEIGHT_OF_OTHERS));
+            freedom += WEIGHT_OF_OTHERS;
+        }
+        return sigma * uncertainty(freedom);
     }
 
     /**

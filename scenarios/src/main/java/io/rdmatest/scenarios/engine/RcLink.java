@@ -41,7 +41,8 @@ public final class RcLink implements AutoCloseable {
     private static final Duration RESOLVE = Duration.ofSeconds(2);
 
     /**
-     * Returns the limit of each step, address and route resolution: as in the C programs, and at most that of any wait.
+     * Returns the limit of each step, address and route resolution, for the scenarios that do as the C programs: 2 s, and at most
+     * that of any wait. A link itself waits as long as for any other step: the first contact on a busy host takes longer.
      */
     public static Duration resolving(Duration anyWait) {
         return anyWait.compareTo(RESOLVE) < 0 ? anyWait : RESOLVE;
@@ -222,7 +223,7 @@ public final class RcLink implements AutoCloseable {
 
     private void resolve(@Nullable InetAddress source, InetSocketAddress target) {
         CmId cm = id();
-        Duration limit = resolving(spec.timeout());
+        Duration limit = spec.timeout();
         long start = System.nanoTime();
         cm.resolveAddress(DeviceBinding.source(context, target.getAddress(), source), target, limit);
         long resolved = System.nanoTime();

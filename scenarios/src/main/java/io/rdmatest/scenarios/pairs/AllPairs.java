@@ -29,7 +29,9 @@ import org.jspecify.annotations.Nullable;
  * Measures all ordered pairs of nodes, in rounds in which every node is in at most one pair. Distinguishes bad pairs from pairs
  * of which nothing is known.
  *
- * <p>A failure of the fabric makes a pair bad at once. A slow pair, and a pair with an unreachable node, gets a second attempt. A
+ * <p>Wrong data and a connection that breaks make a pair bad at once. Whatever a host that stalls shows as well gets a second
+ * attempt: a slow pair, one that repeats packets, one whose peer, address or route is not found in time. Such a pair is bad if two
+ * attempts show the same; a third one decides between two that differ. If the host was busy each time, the pair is not measured. A
  * node that fails with one partner after the other is given up: the rest of its pairs are not measured.
  */
 public final class AllPairs {
@@ -95,13 +97,49 @@ public final class AllPairs {
     /** A node that worked before is given up when it failed with so many others in a row. */
     static final int GIVE_UP_LATER = 6;
 
-    private static final int MOST_ATTEMPTS = 2;
+    private static final int MOST_ATTEMPTS = 3;
+
+    /** What an attempt shows. Two that show the same make a pair bad. */
+    private enum Symptom {
+        /** A peer, an address or a route that was not found. */
+        ABSENT,
+        COUNTERS,
+        LATENCY,
+        BANDWIDTH,
+        TAIL,
+        /** Any other. */
+        OTHER
+    }
 
     /** One attempt: it measured, or it failed for a cause. */
     private record Attempt(
             @Nullable Sample sample,
             @Nullable Cause cause,
-            @Nullable String reason) {}
+            @Nullable String reason,
+            Symptom symptom) {
+
+        Attempt(@Nullable Sample sample, @Nullable Cause cause, @Nullable String reason) {
+            this(sample, cause, reason, Symptom.OTHER);
+        }
+
+        /** Returns the attempt with what a measured value shows, which counts only if the host was not busy. */
+        Attempt showing(Symptom shown, Cause why, String text) {
+            Sample measured = Objects.requireNonNull(sample);
+            boolean isHosts = shown == Symptom.TAIL ? measured.hasTailOfABusyHost() : measured.isOfABusyHost();
+            return isHosts
+                    ? new Attempt(measured, Cause.HOST_BUSY, measured.delayed() + "; " + text, shown)
+                    : new Attempt(measured, why, text, shown);
+        }
+
+        boolean mayBeRetried() {
+            return cause != null && (cause.mayBeRetried() || cause == Cause.THRESHOLD_MISSED);
+        }
+
+        /** Returns whether both attempts show the same of the fabric. */
+        boolean isLike(Attempt other) {
+            return cause == other.cause ? symptom == other.symptom : symptom == Symptom.ABSENT && other.symptom == symptom;
+        }
+    }
 
     /**
      * The values that a good pair is expected to reach; NaN if nothing was measured.
@@ -128,6 +166,10 @@ public final class AllPairs {
     // These fields are guarded by this object, because measurements end on threads of their own.
     private final Map<Pair, List<Attempt>> attempts = new HashMap<>();
     private final SortedMap<Integer, String> givenUp = new TreeMap<>();
+
+    /** The nodes that were given up because their pairs failed. */
+    private final Set<Integer> failing = new HashSet<>();
+
     private String untried = "its turn has not come";
     private boolean interrupted;
     private Usual usualOfAll = Usual.UNKNOWN;
@@ -190,7 +232,7 @@ public final class AllPairs {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             try {
                 for (int round = 0; round < tournament.rounds() && isTime(deadline, limit); round++) {
-                    measure(threads, tournament.round(round));
+                    measure(threads, tournament.round(round), false);
                     afterRound.run();
                 }
                 // Second attempts change what is usual, and that makes other pairs suspects. Each pair has two attempts
@@ -204,7 +246,7 @@ public final class AllPairs {
                         if (!isTime(deadline, limit)) {
                             break;
                         }
-                        measure(threads, round);
+                        measure(threads, round, true);
                         afterRound.run();
                     }
                     suspects = suspects();
@@ -228,7 +270,7 @@ public final class AllPairs {
         return false;
     }
 
-    private void measure(ExecutorService threads, List<Pair> round) throws InterruptedException {
+    private void measure(ExecutorService threads, List<Pair> round, boolean again) throws InterruptedException {
         Map<Pair, Future<Attempt>> running = new LinkedHashMap<>();
         for (Pair pair : round) {
             if (reasonToLeaveOut(pair) == null) {
@@ -237,7 +279,11 @@ public final class AllPairs {
         }
         for (Map.Entry<Pair, Future<Attempt>> each : running.entrySet()) {
             try {
-                note(each.getKey(), each.getValue().get());
+                Attempt attempt = each.getValue().get();
+                // Second attempts are of bad pairs only, so that nothing good comes between two failures of a node.
+                if (!again) {
+                    note(each.getKey(), attempt);
+                }
             } catch (ExecutionException e) {
                 throw new IllegalStateException(e);
             }
@@ -252,7 +298,14 @@ public final class AllPairs {
             Sample sample = measurement.measure(pair);
             attempt = judgedByErrors(sample);
         } catch (Throwable e) {
-            attempt = new Attempt(null, Cause.of(e), text(e));
+            Cause cause = Cause.of(e);
+            attempt = new Attempt(
+                    null,
+                    cause,
+                    text(e),
+                    cause == Cause.PEER_ABSENT || cause == Cause.UNREACHABLE || cause == Cause.NO_ROUTE
+                            ? Symptom.ABSENT
+                            : Symptom.OTHER);
         }
         Cell cell;
         synchronized (this) {
@@ -278,7 +331,8 @@ public final class AllPairs {
         }
         String errors = sample.errors();
         return rules.errorsAreBad() && !errors.isEmpty()
-                ? new Attempt(sample, Cause.COUNTERS, "error counters increased: " + errors)
+                ? new Attempt(sample, null, null)
+                        .showing(Symptom.COUNTERS, Cause.COUNTERS, "error counters increased: " + errors)
                 : new Attempt(sample, null, null);
     }
 
@@ -286,12 +340,12 @@ public final class AllPairs {
         return "%.4g Gb/s".formatted(bitsPerSecond / 1e9);
     }
 
-    /** Returns the first line of a failure's message; its type if it has no message. */
+    /** Returns the first line of a failure's message, without a heading of lines that follow; its type if it has no message. */
     public static String text(Throwable why) {
         String message = why.getMessage();
         return message == null || message.isBlank()
                 ? why.getClass().getName()
-                : message.lines().findFirst().orElse("");
+                : message.lines().findFirst().orElse("").replaceFirst("[,;]? its last log lines:$", "");
     }
 
     private synchronized @Nullable String reasonToLeaveOut(Pair pair) {
@@ -336,6 +390,9 @@ public final class AllPairs {
                     .toList();
             int limit = working.isEmpty() ? GIVE_UP : Math.min(GIVE_UP, tournament.nodes() - 1);
             if (against.size() >= (working.contains(node) ? GIVE_UP_LATER : limit)) {
+                synchronized (this) {
+                    failing.add(node);
+                }
                 giveUp(
                         node,
                         "its pairs with %d different nodes failed one after the other, the last one because: %s"
@@ -358,16 +415,27 @@ public final class AllPairs {
 
     private List<Pair> suspects() {
         return cells().stream()
-                .filter(cell -> cell.attempts() == 1)
-                .filter(cell -> mayBeRetried(cell.cause()))
                 .map(Cell::pair)
+                .filter(this::isOpen)
                 .filter(pair -> reasonToLeaveOut(pair) == null)
                 .toList();
     }
 
-    /** A missed threshold may be retried like an outlier, because it is also judged from a measured value. */
-    private static boolean mayBeRetried(@Nullable Cause cause) {
-        return cause != null && (cause.mayBeRetried() || cause == Cause.THRESHOLD_MISSED);
+    /** Returns whether a pair needs another attempt: after one that may be repeated, and after two that differ. */
+    private synchronized boolean isOpen(Pair pair) {
+        Usual usual = usual();
+        List<Attempt> made = attempts.getOrDefault(pair, List.of()).stream()
+                .map(attempt -> judged(attempt, usual))
+                .toList();
+        return !made.isEmpty()
+                && made.size() < MOST_ATTEMPTS
+                && made.getLast().mayBeRetried()
+                && (made.size() == 1 || !isDecided(made));
+    }
+
+    /** Returns whether the last attempt shows what an earlier one did. */
+    private static boolean isDecided(List<Attempt> made) {
+        return made.subList(0, made.size() - 1).stream().anyMatch(made.getLast()::isLike);
     }
 
     /**
@@ -389,16 +457,30 @@ public final class AllPairs {
     private Cell cell(Pair pair, List<Attempt> made, Usual usual) {
         if (made.isEmpty()) {
             String reason = reasonToLeaveOut(pair);
-            return new Cell(pair, Verdict.NOT_MEASURED, null, 0, null, null, reason == null ? untried : reason);
+            Cause why = failing.contains(pair.server()) || failing.contains(pair.client()) ? Cause.GIVEN_UP : null;
+            return new Cell(pair, Verdict.NOT_MEASURED, null, 0, why, null, reason == null ? untried : reason);
         }
-        Attempt first = judged(made.getFirst(), usual);
-        Attempt last = judged(made.getLast(), usual);
+        List<Attempt> judged =
+                made.stream().map(attempt -> judged(attempt, usual)).toList();
+        Attempt first = judged.getFirst();
+        Attempt last = judged.getLast();
         Cause cause = last.cause();
+        if (last.mayBeRetried() && made.size() == MOST_ATTEMPTS && !isDecided(judged)) {
+            // What differs each time is the host's, or nobody's.
+            return new Cell(
+                    pair,
+                    Verdict.NOT_MEASURED,
+                    last.sample(),
+                    made.size(),
+                    Cause.HOST_BUSY,
+                    first.reason(),
+                    "each attempt shows something else: " + last.reason());
+        }
         Verdict verdict = cause == null
                 ? Verdict.GOOD
                 : cause.verdict() == Cause.Verdict.FAILED ? Verdict.BAD : Verdict.NOT_MEASURED;
         // The pair has had only one attempt: the second is still to come, its node was given up, or the run ended.
-        boolean once = made.size() == 1 && last.sample() != null && mayBeRetried(cause);
+        boolean once = made.size() == 1 && last.sample() != null && last.mayBeRetried();
         return new Cell(
                 pair,
                 verdict,
@@ -416,34 +498,36 @@ public final class AllPairs {
             return attempt;
         }
         if (sample.p50() > rules.most()) {
-            return new Attempt(
-                    sample, Cause.THRESHOLD_MISSED, "%.4g, at most %.4g".formatted(sample.p50(), rules.most()));
+            return attempt.showing(
+                    Symptom.LATENCY,
+                    Cause.THRESHOLD_MISSED,
+                    "%.4g, at most %.4g".formatted(sample.p50(), rules.most()));
         }
         double bandwidth = sample.rates().bandwidth();
         if (sample.rates().share() < rules.leastShare()) {
-            return new Attempt(
-                    sample,
+            return attempt.showing(
+                    Symptom.BANDWIDTH,
                     Cause.THRESHOLD_MISSED,
                     "%s, %.3g %% of the line rate, at least %.3g %%"
                             .formatted(gigabits(bandwidth), 100 * sample.rates().share(), 100 * rules.leastShare()));
         }
         if (sample.p50() > rules.outlier() * usual.p50()) {
-            return new Attempt(
-                    sample,
+            return attempt.showing(
+                    Symptom.LATENCY,
                     Cause.OUTLIER,
                     "%.3g times the %s of all pairs".formatted(sample.p50() / usual.p50(), nameOfUsual("lower")));
         }
         double compared = usual.bandwidthOf(sample.rates());
         if (compared < usual.bandwidth() / LOW_BANDWIDTH) {
-            return new Attempt(
-                    sample,
+            return attempt.showing(
+                    Symptom.BANDWIDTH,
                     Cause.OUTLIER,
                     "%s, %.3g times the %s of all pairs"
                             .formatted(gigabits(bandwidth), compared / usual.bandwidth(), nameOfUsual("upper")));
         }
         if (sample.tail() > LONG_TAIL * sample.p50()) {
-            return new Attempt(
-                    sample,
+            return attempt.showing(
+                    Symptom.TAIL,
                     Cause.OUTLIER,
                     "its %s, %.4g, is %.3g times its median"
                             .formatted(sample.tailName(), sample.tail(), sample.tail() / sample.p50()));

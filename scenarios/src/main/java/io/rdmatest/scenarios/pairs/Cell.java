@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
  * @param pair which
  * @param verdict the judgement
  * @param sample what the last attempt measured; null if it measured nothing
- * @param attempts how often it was tried, 0 to 2
- * @param cause the cause of the last attempt's problem; null if it had none, or if there was no attempt
+ * @param attempts how often it was tried, 0 to 3
+ * @param cause the cause of the last attempt's problem; null if it had none. If there was no attempt, {@link Cause#GIVEN_UP}
+ *     for a node whose pairs failed, and otherwise null
  * @param firstReason the problem of the first attempt, whatever the result of the second; null if it had none
  * @param reason what is wrong with the pair; null if it is good
  */
@@ -25,14 +26,17 @@ public record Cell(
 
     /** The judgement of a pair. */
     public enum Verdict {
-        /** Measured, like the others, and as fast as demanded; at the second attempt at the latest. */
+        /** Measured, like the others, and as fast as demanded; in the last attempt. */
         GOOD,
         /**
-         * The fabric failed once: wrong data, a failed completion or connection, lost packets. Or the pair was slower than
-         * demanded, much slower than other pairs, or had a long tail, in two attempts.
+         * The fabric failed once: wrong data, a failed completion or a connection that broke. Or two attempts showed the same:
+         * lost packets, no peer or no route, slower than demanded, much slower than other pairs, or a long tail.
          */
         BAD,
-        /** Nothing is known: a node was unreachable, a host lacked a resource, or the run ended before the pair was measured. */
+        /**
+         * Nothing is known: a node was unreachable, a host lacked a resource or was too busy, or the run ended before the pair was
+         * measured.
+         */
         NOT_MEASURED
     }
 
@@ -48,7 +52,7 @@ public record Cell(
 
     /** Returns how far the pair got. */
     public Outcome outcome() {
-        if (sample != null) {
+        if (sample != null && verdict != Verdict.NOT_MEASURED) {
             return Outcome.MEASURED;
         }
         return verdict == Verdict.BAD ? Outcome.FAILED : Outcome.NOT_MEASURED;

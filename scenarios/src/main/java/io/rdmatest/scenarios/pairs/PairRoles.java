@@ -136,6 +136,7 @@ public final class PairRoles {
      * @param lineRate the active rate of the port in bit/s; 0 if unknown, as for a software device
      * @param increased by how much counters of the port increased, by their names
      * @param unread why the counters were not read; null if they were, or were not asked for
+     * @param delay for how long the host of this side did not run it
      */
     public record Result(
             int iterations,
@@ -148,7 +149,8 @@ public final class PairRoles {
             Moved rate,
             long lineRate,
             Map<String, Long> increased,
-            @Nullable String unread) {
+            @Nullable String unread,
+            HostStall.Delay delay) {
 
         /** Copies the counters. */
         public Result {
@@ -247,8 +249,9 @@ public final class PairRoles {
 
     private static Result counted(
             RoleContext context, Plan plan, @Nullable Role<PingPongRoles.Result> pingPong, Connection connection) {
-        try (NearDevice near = NearDevice.begin(context.device().device().name())) {
-            return counted(context, plan, pingPong, connection, near);
+        try (NearDevice near = NearDevice.begin(context.device().device().name());
+                HostStall stall = HostStall.begin()) {
+            return counted(context, plan, pingPong, connection, near, stall);
         }
     }
 
@@ -257,7 +260,8 @@ public final class PairRoles {
             Plan plan,
             @Nullable Role<PingPongRoles.Result> pingPong,
             Connection connection,
-            NearDevice near) {
+            NearDevice near,
+            HostStall stall) {
         near.node().ifPresent(node -> context.trace(() -> "measured on NUMA node " + node));
         Reading before = plan.counters() ? Reading.of(context) : Reading.NONE;
         PingPongRoles.Result result = pingPong == null ? NO_ROUND_TRIP : pingPong.run(context);
@@ -289,7 +293,8 @@ public final class PairRoles {
                 rate,
                 lineRate(context),
                 after.since(before),
-                before.unread() != null ? before.unread() : after.unread());
+                before.unread() != null ? before.unread() : after.unread(),
+                stall.end());
     }
 
     private static long lineRate(RoleContext context) {

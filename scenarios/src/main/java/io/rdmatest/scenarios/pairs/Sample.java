@@ -15,6 +15,7 @@ import java.util.TreeMap;
  * @param rates bandwidth and message rate
  * @param serverErrors which counters of lost, repeated or damaged packets increased at the server's port meanwhile, and by how much
  * @param clientErrors the same of the client's port
+ * @param delay for how long the hosts did not run the measurement; of the worse one
  */
 public record Sample(
         double p50,
@@ -23,7 +24,19 @@ public record Sample(
         long count,
         Rates rates,
         SortedMap<String, Long> serverErrors,
-        SortedMap<String, Long> clientErrors) {
+        SortedMap<String, Long> clientErrors,
+        HostStall.Delay delay) {
+
+    /** The least number of round trips that have a median and a tail. */
+    public static final int LEAST = 20;
+
+    /** A host that ran for less than this share of a measurement makes it slow. */
+    private static final double MOST_DELAY = 0.5;
+
+    /**
+     * A delay of this many nanoseconds makes a peer repeat packets, which it does after 1.07 s, or its own timers late by as much.
+     */
+    private static final long LONG_DELAY = 500_000_000;
 
     /** The number of values that support a 99th percentile. */
     static final int SUPPORTS_P99 = 100;
@@ -32,6 +45,18 @@ public record Sample(
     public Sample {
         serverErrors = new TreeMap<>(serverErrors);
         clientErrors = new TreeMap<>(clientErrors);
+    }
+
+    /** Creates a sample of hosts that were never late. */
+    public Sample(
+            double p50,
+            double p99,
+            double max,
+            long count,
+            Rates rates,
+            SortedMap<String, Long> serverErrors,
+            SortedMap<String, Long> clientErrors) {
+        this(p50, p99, max, count, rates, serverErrors, clientErrors, HostStall.Delay.NONE);
     }
 
     /** Creates a sample of times alone. */
@@ -52,6 +77,22 @@ public record Sample(
 
     String tailName() {
         return count >= SUPPORTS_P99 ? "99th percentile" : "longest of " + count;
+    }
+
+    /** Returns whether a host that stalled explains that packets were repeated, or that the median or a rate is low. */
+    boolean isOfABusyHost() {
+        return delay.longest() >= LONG_DELAY || delay.total() > MOST_DELAY * delay.elapsed();
+    }
+
+    /** Returns whether a host that stalled explains the tail. */
+    boolean hasTailOfABusyHost() {
+        return isOfABusyHost() || delay.longest() / 1e3 >= tail() / 2;
+    }
+
+    /** Returns the delay of the host, as a report shows it. */
+    String delayed() {
+        return "the host was busy: it ran the measurement up to %.0f ms late, and %.0f ms of %.0f ms in all"
+                .formatted(delay.longest() / 1e6, delay.total() / 1e6, delay.elapsed() / 1e6);
     }
 
     /** Returns the counters that increased, as a report shows them; empty if none did. */

@@ -229,12 +229,13 @@ public final class PingPongRoles {
      *
      * @param unmeasured round trips before the measured ones, at least 0: they load classes and fill caches. They end
      *     early after half of the time
-     * @param atMost the time after which no more round trips begin, once one was measured; null for no limit
+     * @param least so many round trips are measured in any case, if the timeout of a step allows it
+     * @param atMost the time after which no more round trips begin, once {@code least} were measured; null for no limit
      */
-    public record Pace(int unmeasured, @Nullable Duration atMost) {
+    public record Pace(int unmeasured, int least, @Nullable Duration atMost) {
 
         /** No warm-up and no time limit. */
-        public static final Pace PLAIN = new Pace(0, null);
+        public static final Pace PLAIN = new Pace(0, 1, null);
 
         /** Checks the number. */
         public Pace {
@@ -380,7 +381,10 @@ public final class PingPongRoles {
             int i = 0;
             for (; i < iterations(); i++) {
                 long spent = System.nanoTime() - begin;
-                if (atMost != null && latencies.getTotalCount() > 0 && spent >= atMost.toNanos()) {
+                long measured = latencies.getTotalCount();
+                if (atMost != null
+                        && measured > 0
+                        && spent >= (measured < pace.least() ? plan.timeout() : atMost).toNanos()) {
                     break;
                 }
                 fill(i, number(i, true));

@@ -66,6 +66,9 @@ public final class CellComparison {
     /** The smallest number of values of a rail for an estimate of its noise. */
     private static final int LEAST_NOISE = 20;
 
+    /** The noise that is assumed where too few values show it: only a fourth or the fourfold is then beyond it. */
+    private static final double UNKNOWN_NOISE = Math.log(4) / MOST_DEVIATIONS;
+
     /** A port is named if at least this many of its cells are worse, and at least half of its compared cells. */
     private static final int LEAST_OF_PORT = 3;
 
@@ -725,7 +728,7 @@ public final class CellComparison {
     }
 
     /**
-     * Returns the noise of the logarithm of a metric by rail, as a standard deviation; 0 if unknown. It is computed from the 95th
+     * Returns the noise of the logarithm of a metric by rail, as a standard deviation; {@link #UNKNOWN_NOISE} if unknown. It is computed from the 95th
      * percentile of how much worse each earlier value is than the median of the other values of its cell. Only the worse side is
      * used, because the noise of tails is larger there.
      */
@@ -753,6 +756,7 @@ public final class CellComparison {
             }
         }
         double[] noise = new double[numbers.size()];
+        Arrays.fill(noise, UNKNOWN_NOISE);
         for (int rail = 0; rail < noise.length; rail++) {
             if (count[rail] >= LEAST_NOISE) {
                 double[] sorted = Arrays.copyOf(found[rail], count[rail]);

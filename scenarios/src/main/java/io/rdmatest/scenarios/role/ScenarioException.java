@@ -38,6 +38,9 @@ public final class ScenarioException extends RuntimeException implements Cause.C
         /** The message is too large for the peer or the path MTU. */
         SIZE_REFUSED(Cause.SIZE_REFUSED),
 
+        /** A host was too busy to measure. */
+        HOST_BUSY(Cause.HOST_BUSY),
+
         /** This host can't run it: no device, no library, too little lockable memory, no permission. */
         HOST_NOT_READY(Cause.HOST_NOT_READY);
 

@@ -57,7 +57,7 @@ class PairRolesIT {
 
     @Test
     void theFirstRoundTripsAreNotMeasuredAndCountersAreRead() {
-        LocalRoles.Pair<PairRoles.Result, PairRoles.Result> results = ping(20, new Pace(5, STEP), true);
+        LocalRoles.Pair<PairRoles.Result, PairRoles.Result> results = ping(20, new Pace(5, 1, STEP), true);
 
         assertThat(results.client().iterations()).isEqualTo(25);
         assertThat(results.server().iterations()).isEqualTo(25);
@@ -77,7 +77,7 @@ class PairRolesIT {
     @Test
     void aPairThatRunsOutOfTimeEndsWithWhatItHasOnBothSides() {
         LocalRoles.Pair<PairRoles.Result, PairRoles.Result> results =
-                ping(10_000_000, new Pace(1, Duration.ofMillis(50)), false);
+                ping(10_000_000, new Pace(1, 1, Duration.ofMillis(50)), false);
 
         assertThat(results.client().count()).isBetween(1L, 9_999_999L);
         assertThat(results.client().iterations())
