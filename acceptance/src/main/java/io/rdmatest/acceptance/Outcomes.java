@@ -110,7 +110,8 @@ final class Outcomes implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         if (runs < 1 || runs > 1000 || busy < 0 || busy > 64 || limit < 1 || limit > 1440) {
-            System.err.println("acceptance/outcomes: allowed are 1 to 1000 runs, 0 to 64 busy processes, and 1 to 1440 minutes");
+            System.err.println(
+                    "acceptance/outcomes: allowed are 1 to 1000 runs, 0 to 64 busy processes, and 1 to 1440 minutes");
             return 2;
         }
         if (options.stream().anyMatch(option -> option.equals("--output") || option.startsWith("--output="))) {
@@ -118,7 +119,8 @@ final class Outcomes implements Callable<Integer> {
             return 2;
         }
         String now = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH-mm-ss").format(LocalDateTime.now());
-        Path folder = output.orElse(project.resolve("acceptance/target/outcomes").resolve(now))
+        Path folder = output.orElse(
+                        project.resolve("acceptance/target/outcomes").resolve(now))
                 .toAbsolutePath();
         Thread end = new Thread(this::endChildren, "outcomes-interrupted");
         Runtime.getRuntime().addShutdownHook(end);
@@ -142,7 +144,8 @@ final class Outcomes implements Callable<Integer> {
     private boolean run(int number, Path folder) throws IOException, InterruptedException {
         Files.createDirectories(folder);
         Path console = folder.resolve("console.txt");
-        List<String> command = new ArrayList<>(List.of(project.resolve("qualify").toString()));
+        List<String> command =
+                new ArrayList<>(List.of(project.resolve("qualify").toString()));
         command.addAll(List.of("--output", folder.toString()));
         command.addAll(options);
         long before = System.nanoTime();
@@ -162,14 +165,18 @@ final class Outcomes implements Callable<Integer> {
         Optional<JsonNode> result = inTime ? result(folder) : Optional.empty();
         String outcome = result.map(json -> json.path("outcome").asText())
                 .orElse(inTime ? "no result" : "no end within " + limit + " min");
-        boolean agree = result.map(json -> json.path("exitStatus").asInt(-1) == status).orElse(false);
+        boolean agree =
+                result.map(json -> json.path("exitStatus").asInt(-1) == status).orElse(false);
         String ended = outcome + ", status " + status
-                + (result.isPresent() && !agree ? " where the result has " + result.get().path("exitStatus") : "");
+                + (result.isPresent() && !agree
+                        ? " where the result has " + result.get().path("exitStatus")
+                        : "");
         ends.merge(ended, 1, Integer::sum);
         String reason = result.map(json -> json.path("outcomeReason").asText()).orElse(lastLine(console));
         out.printf("run %d of %d: %s, %d s: %s%n", number, runs, ended, took.toSeconds(), reason);
         if (result.isEmpty()) {
-            failures.computeIfAbsent(ended + ": " + reason, ignored -> new ArrayList<>()).add(number);
+            failures.computeIfAbsent(ended + ": " + reason, ignored -> new ArrayList<>())
+                    .add(number);
         }
         for (JsonNode scenario : result.map(json -> json.path("scenarios")).orElse(JSON.createArrayNode())) {
             String verdict = scenario.path("verdict").asText();
@@ -188,9 +195,9 @@ final class Outcomes implements Callable<Integer> {
 
     /** Returns the summary that a run left in its folder, or in a folder of that: a part of the scenarios may have its own. */
     private static Optional<JsonNode> result(Path folder) throws IOException {
-        try (Stream<Path> files =
-                Files.find(folder, 2, (file, attributes) -> file.endsWith("qualification.json"))) {
-            Optional<Path> latest = files.max(Comparator.comparing(file -> file.toFile().lastModified()));
+        try (Stream<Path> files = Files.find(folder, 2, (file, attributes) -> file.endsWith("qualification.json"))) {
+            Optional<Path> latest =
+                    files.max(Comparator.comparing(file -> file.toFile().lastModified()));
             return latest.isEmpty()
                     ? Optional.empty()
                     : Optional.of(JSON.readTree(latest.get().toFile()));
@@ -217,7 +224,8 @@ final class Outcomes implements Callable<Integer> {
     }
 
     private void print(Path folder) {
-        out.printf("%n%d runs of ./qualify %s beside %d busy processes; results are in %s%n",
+        out.printf(
+                "%n%d runs of ./qualify %s beside %d busy processes; results are in %s%n",
                 ends.values().stream().mapToInt(Integer::intValue).sum(), String.join(" ", options), busy, folder);
         ends.forEach((end, count) -> out.printf("%6d  %s%n", count, end));
         if (!failures.isEmpty()) {

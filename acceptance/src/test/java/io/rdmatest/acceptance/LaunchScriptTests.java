@@ -224,7 +224,9 @@ class LaunchScriptTests {
             assertThat(run.status()).as(run.output()).isZero();
             assertThat(run.output())
                     .hasLineCount(1)
-                    .contains("It is not built yet", "the first run of ./" + script + " builds it, and so does: (cd " + project);
+                    .contains(
+                            "It is not built yet",
+                            "the first run of ./" + script + " builds it, and so does: (cd " + project);
         }
         assertThat(builds()).isZero();
         assertThat(project.resolve("reports/target")).doesNotExist();
@@ -241,7 +243,9 @@ class LaunchScriptTests {
     void scenariosOfAnUnbuiltCloneCannotBeListed() throws Exception {
         Run run = run(Map.of(), "bash", project.resolve("qualify").toString(), "--list");
         assertThat(run.status()).isEqualTo(3);
-        assertThat(run.output()).hasLineCount(1).contains("it has no scenarios to list: the first run of ./qualify builds it");
+        assertThat(run.output())
+                .hasLineCount(1)
+                .contains("it has no scenarios to list: the first run of ./qualify builds it");
         assertThat(builds()).isZero();
     }
 
@@ -277,9 +281,7 @@ class LaunchScriptTests {
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
         String command = project.resolve(script).toString();
-        String[] nobody = {
-            "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "bash", command, "x"
-        };
+        String[] nobody = {"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "bash", command, "x"};
         Map<String, String> environment =
                 Map.of("XDG_STATE_HOME", state.toString(), "XDG_CACHE_HOME", state.toString(), "HOME", "/nonexistent");
 
@@ -296,12 +298,15 @@ class LaunchScriptTests {
         Files.setLastModifiedTime(
                 Files.writeString(project.resolve("pom.xml"), "<project>changed</project>"),
                 FileTime.from(Instant.now().plusSeconds(7200)));
-        assertThat(run(environment, nobody).output()).contains("sources are newer than the build, which is used nevertheless");
+        assertThat(run(environment, nobody).output())
+                .contains("sources are newer than the build, which is used nevertheless");
         Files.delete(project.resolve("reports/target/lib/a.jar"));
         Files.delete(project.resolve("scenarios/target/lib/a.jar"));
         Run incomplete = run(environment, nobody);
         assertThat(incomplete.status()).isEqualTo(3);
-        assertThat(incomplete.output()).hasLineCount(1).contains("you may not write to", "Its owner builds it by running ./" + script);
+        assertThat(incomplete.output())
+                .hasLineCount(1)
+                .contains("you may not write to", "Its owner builds it by running ./" + script);
         assertThat(builds()).isEqualTo(1);
     }
 

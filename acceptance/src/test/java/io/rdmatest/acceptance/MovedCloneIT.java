@@ -36,7 +36,8 @@ class MovedCloneIT {
     void copyTheBuiltProject() throws Exception {
         clone = Files.createDirectories(folder.resolve("a copy"));
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        List<String> parts = new ArrayList<>(List.of("qualify", "rdmatest", "lib", "pom.xml", "fabric-config/rdma-jdk"));
+        List<String> parts =
+                new ArrayList<>(List.of("qualify", "rdmatest", "lib", "pom.xml", "fabric-config/rdma-jdk"));
         for (String module : MODULES) {
             parts.addAll(List.of(module + "/pom.xml", module + "/src/main"));
         }
@@ -46,7 +47,8 @@ class MovedCloneIT {
             parts.addAll(List.of(command + ".stamp", command + ".classpath", module + "/target/lib"));
             try (Stream<Path> jars = Files.list(Machines.PROJECT.resolve(module + "/target"))) {
                 jars.filter(file -> file.toString().endsWith(".jar"))
-                        .forEach(file -> parts.add(Machines.PROJECT.relativize(file).toString()));
+                        .forEach(file ->
+                                parts.add(Machines.PROJECT.relativize(file).toString()));
             }
         }
         List<String> copy = new ArrayList<>(List.of("cp", "-r", "--parents"));
@@ -55,7 +57,8 @@ class MovedCloneIT {
         Ended copied = Machines.run(copy, folder.resolve("said"), Duration.ofMinutes(1), Map.of());
         assertThat(copied.status()).as(copied.output()).isZero();
         // Nothing is to be built.
-        Path maven = Files.writeString(Files.createDirectories(folder.resolve("bin")).resolve("mvn"), "#!/bin/sh\nexit 9\n");
+        Path maven =
+                Files.writeString(Files.createDirectories(folder.resolve("bin")).resolve("mvn"), "#!/bin/sh\nexit 9\n");
         Files.setPosixFilePermissions(maven, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
 
@@ -68,14 +71,16 @@ class MovedCloneIT {
 
     private String[] asNobody(String... command) {
         Assumptions.assumeTrue("root".equals(System.getProperty("user.name")), "not root: nobody else can be tried");
-        List<String> words = new ArrayList<>(List.of("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"));
+        List<String> words =
+                new ArrayList<>(List.of("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"));
         words.addAll(Arrays.asList(command));
         return words.toArray(String[]::new);
     }
 
     @Test
     void aCopyRunsItsOwnClasses() throws Exception {
-        Map<String, String> loads = Map.of("JDK_JAVA_OPTIONS", "-Xlog:class+load=info:file=" + folder.resolve("loaded"));
+        Map<String, String> loads =
+                Map.of("JDK_JAVA_OPTIONS", "-Xlog:class+load=info:file=" + folder.resolve("loaded"));
         Ended version = run(loads, clone.resolve("rdmatest").toString(), "--version");
         assertThat(version.status()).as(version.output()).isZero();
         Ended list = run(Map.of(), clone.resolve("qualify").toString(), "--list");
@@ -99,7 +104,10 @@ class MovedCloneIT {
 
         Ended run = run(environment, asNobody(clone.resolve("qualify").toString(), "--scenario", "noListener"));
         assertThat(run.status()).as(run.output()).isEqualTo(3);
-        assertThat(run.output().lines().filter(line -> line.startsWith("./qualify:")).toList())
+        assertThat(run.output()
+                        .lines()
+                        .filter(line -> line.startsWith("./qualify:"))
+                        .toList())
                 .singleElement()
                 .asString()
                 .contains("reports/target, which is not yours or is read-only: name another folder with --output");
@@ -146,12 +154,14 @@ class MovedCloneIT {
     @ParameterizedTest
     @ValueSource(strings = {"scenarios/target/rdmatest.classpath", "reports/target/qualify.classpath"})
     void onlyWhatRunsIsOnTheClassPath(String file) throws Exception {
-        List<String> jars = List.of(Files.readString(Machines.PROJECT.resolve(file)).strip().split(":"));
+        List<String> jars =
+                List.of(Files.readString(Machines.PROJECT.resolve(file)).strip().split(":"));
         assertThat(jars)
                 .hasSizeGreaterThan(10)
                 .allMatch(jar -> jar.matches("lib/[^/]+\\.jar"))
-                .noneMatch(jar -> jar.matches(
-                        ".*/(archunit|assertj|awaitility|byte-buddy|hamcrest|itu|jackson-dataformat-yaml|json-schema|junit-platform-testkit|snakeyaml-\\d).*"));
+                .noneMatch(
+                        jar -> jar.matches(
+                                ".*/(archunit|assertj|awaitility|byte-buddy|hamcrest|itu|jackson-dataformat-yaml|json-schema|junit-platform-testkit|snakeyaml-\\d).*"));
         // What runs the scenarios is no dependency of their code.
         assertThat(jars.stream().anyMatch(jar -> jar.startsWith("lib/junit-jupiter-engine-")))
                 .isEqualTo(file.contains("qualify"));

@@ -45,7 +45,13 @@ class OutcomesTests {
 
     private int outcomes(String... runs) {
         List<String> words = new ArrayList<>(List.of(
-                "-n", "" + runs.length, "--busy", "1", "--output", folder.resolve("out").toString(), "--"));
+                "-n",
+                "" + runs.length,
+                "--busy",
+                "1",
+                "--output",
+                folder.resolve("out").toString(),
+                "--"));
         for (String run : runs) {
             words.addAll(List.of(run.split(" ", 4)));
         }

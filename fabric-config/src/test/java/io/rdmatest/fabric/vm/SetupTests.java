@@ -130,9 +130,11 @@ class SetupTests {
                 "  *iproute2) ln -s /bin/true '" + work.resolve("bin") + "/tc' ;;",
                 "esac");
 
-        assertThat(setup("--run")).returns(0, Result::status).satisfies(result -> assertThat(result.err())
-                .startsWith("rdma-vm: installing iproute2\nrdma-vm: installing perftest\nE: no such package\n")
-                .contains("scenarios that want perftest are skipped"));
+        assertThat(setup("--run"))
+                .returns(0, Result::status)
+                .satisfies(result -> assertThat(result.err())
+                        .startsWith("rdma-vm: installing iproute2\nrdma-vm: installing perftest\nE: no such package\n")
+                        .contains("scenarios that want perftest are skipped"));
     }
 
     /** The full build's tests make other systems; no other build and no run does. */

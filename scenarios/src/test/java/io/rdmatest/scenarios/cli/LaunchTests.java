@@ -107,8 +107,8 @@ class LaunchTests {
 
     private void built() throws IOException {
         Files.writeString(project.resolve("scenarios/target/rdmatest.classpath"), "lib/a.jar");
-        Files.createFile(Files.createDirectories(project.resolve("scenarios/target/lib"))
-                .resolve("a.jar"));
+        Files.createFile(
+                Files.createDirectories(project.resolve("scenarios/target/lib")).resolve("a.jar"));
         Files.createFile(stamp);
         Files.setLastModifiedTime(stamp, FileTime.from(Instant.now().plusSeconds(3600)));
     }
@@ -233,7 +233,8 @@ class LaunchTests {
         List<String> calls = javaCalls();
         assertThat(calls).hasSize(2);
         assertThat(calls.getFirst())
-                .contains(project.toRealPath() + "/scenarios/target/lib/a.jar ", "Rehearsal").doesNotContain("-XX:AOTCache=");
+                .contains(project.toRealPath() + "/scenarios/target/lib/a.jar ", "Rehearsal")
+                .doesNotContain("-XX:AOTCache=");
         assertThat(calls.getLast()).contains("-XX:AOTCache=" + cache, "-Drdmatest.aot=" + cache);
 
         assertThat(run(Map.of("REHEARSAL", "yes"), "devices").errors()).isEmpty();
@@ -280,7 +281,10 @@ class LaunchTests {
             // In the second one it is the JVM that only looks at the options.
             Run run = run(Map.of("RDMA_VM", fabric), "devices");
             assertThat(run.status()).as(run.errors()).isEqualTo(status);
-            assertThat(run.errors().lines().filter(line -> line.startsWith("./rdmatest:")).toList())
+            assertThat(run.errors()
+                            .lines()
+                            .filter(line -> line.startsWith("./rdmatest:"))
+                            .toList())
                     .hasSize(message.isEmpty() ? 0 : 1)
                     .allSatisfy(line -> assertThat(line).contains(message));
         }
