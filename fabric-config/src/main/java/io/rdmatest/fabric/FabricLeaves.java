@@ -283,9 +283,9 @@ public final class FabricLeaves {
                     && its.stream()
                             .allMatch(
                                     port -> port.number() > 0 && !port.device().equals(node.device()))) {
-                throw new FabricException("its host has a cable at " + its.size() + " of its " + rails
+                throw new FabricException("the source has " + its.size() + " port of this host for " + rails
                         + " rails, and calls the device " + its.getFirst().device()
-                        + "; write the leaf in the fabric file, or let rdma-ndd name the devices");
+                        + "; write the leaves in the fabric file, or let rdma-ndd name the devices");
             }
         }
         if (node.port() > 0) {
@@ -317,8 +317,8 @@ public final class FabricLeaves {
         }
         String leaf = leaves.iterator().next();
         if (ambiguousLabels.contains(leaf)) {
-            throw new FabricException("several switches there are called " + leaf
-                    + " by the characters that a leaf may have; give them other names");
+            throw new FabricException("several switches there would be called " + leaf
+                    + ", because a leaf's name has only letters, digits, '.', '_' and '-'; rename them");
         }
         return leaf;
     }

@@ -140,7 +140,8 @@ class FabricLeavesTests {
                         "n03/: its device mlx5_0 is not there; check the name of the device in the fabric file,"
                                 + " and its cable");
         assertThat(leaves(rails, Map.of(), subnet))
-                .allMatch(line -> line.contains("has a cable at 1 of its 2 rails, and calls the device HCA-1"));
+                .allMatch(line ->
+                        line.contains("the source has 1 port of this host for 2 rails, and calls the device HCA-1"));
     }
 
     @Test
@@ -289,7 +290,7 @@ class FabricLeavesTests {
         Path conf = file("topology.conf", "SwitchName=leaf-\u00e9 Nodes=n1\nSwitchName=leaf-\u00fc Nodes=n2\n");
 
         assertThat(leaves(fabric("name: n1", "name: n2"), Map.of(), conf))
-                .allMatch(line -> line.contains("several switches there are called leaf--"));
+                .allMatch(line -> line.contains("several switches there would be called leaf--"));
         assertThat(FabricLeaves.read(List.of(file("blocks.conf", "BlockName=\u00e9 Nodes=n1\n")))
                         .problems())
                 .singleElement()
