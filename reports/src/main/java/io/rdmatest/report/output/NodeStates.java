@@ -64,11 +64,7 @@ final class NodeStates {
      * @param evidence why, a sentence each; never empty
      * @param action what to do; null if it is good
      */
-    record RailEntry(
-            String rail,
-            State state,
-            List<String> evidence,
-            @Nullable String action) {}
+    record RailEntry(String rail, State state, List<String> evidence, @Nullable String action) {}
 
     /**
      * A node.
@@ -121,11 +117,9 @@ final class NodeStates {
     NodeStates(Run run, RunPairs pairs) {
         this.run = run;
         this.pairs = pairs;
-        run.about()
-                .nodes()
-                .forEach(node -> rails(node).forEach(rail -> {
-                    Collected ignored = of(node.name(), rail);
-                }));
+        run.about().nodes().forEach(node -> rails(node).forEach(rail -> {
+            Collected ignored = of(node.name(), rail);
+        }));
         for (PortFigures port : pairs.ports()) {
             Collected collected = of(port.node(), port.rail());
             collected.measured += port.measured();
@@ -320,8 +314,8 @@ final class NodeStates {
                                 + " out of service. All of its rails are bad, so check the host first: PCIe width"
                                 + " and speed, firmware, driver."
                         : "Take " + node + " out of service. Measure it again on " + rail
-                                + " with two partners that are good. If it stays bad, swap the cable, then the transceiver,"
-                                + " then the adapter.";
+                                + " with two partners that are good. If it stays bad, swap the cable, then the"
+                                + " transceiver, then the adapter.";
             }
             case SUSPECT ->
                 "Repeat what failed with another partner. The node that fails with both partners is the bad one.";

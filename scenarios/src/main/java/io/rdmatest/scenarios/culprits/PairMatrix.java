@@ -26,8 +26,9 @@ final class PairMatrix {
      * Counters that mean lost, late, repeated or damaged packets, or a link that went down. Counters of congestion, such as
      * marks, notifications and pauses, are no sign of a broken part and do not count.
      */
-    private static final Pattern ERRORS = Pattern.compile(
-            "err(?!upt)|retrans|retry|retries|timeout|out_?of_?(seq|order)|out of (seq|order)|seq_|crc|discard|drop|lost|loss"
+    private static final Pattern ERRORS =
+            Pattern.compile("err(?!upt)|retrans|retry|retries|timeout|out_?of_?(seq|order)|out of"
+                    + " (seq|order)|seq_|crc|discard|drop|lost|loss"
                     + "|nak|duplicate|link_?down|carrier|symbol|overrun|recover|corrupt|invalid");
 
     private static final Pattern CONGESTION = Pattern.compile("cnp|ecn|pause|xmit_?wait|congest|slow_restart");
@@ -134,7 +135,8 @@ final class PairMatrix {
     private byte state(PairLine cell) {
         String cause = cell.cause();
         if (Cause.GIVEN_UP.name().equals(cause)) {
-            // One failure after the other is evidence against the node, also for the pairs that it then was not tried with.
+            // One failure after the other is evidence against the node, also for the pairs that it then was not tried
+            // with.
             return FAILED;
         }
         if (cell.outcome() == Outcome.NOT_MEASURED

@@ -65,9 +65,8 @@ final class PathSearch {
     /** Returns whether another pair of a path's sender or receiver is bad as well, in whatever metric. */
     boolean isBadBeside(BadPath path) {
         return Stream.concat(
-                        paths.stream()
-                                .filter(other -> !other.equals(path))
-                                .map(other -> new int[] {other.from(), other.to()}),
+                        paths.stream().filter(other -> !other.equals(path)).map(other ->
+                                new int[] {other.from(), other.to()}),
                         unexplained.stream())
                 .anyMatch(other -> other[0] == path.from() || other[1] == path.to());
     }

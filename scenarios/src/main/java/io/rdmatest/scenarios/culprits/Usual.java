@@ -142,9 +142,7 @@ final class Usual {
             counts[within] = count;
             if (count > 0) {
                 medians[within] = level(some, count, 0.5);
-                highs[within] = cells.size > SMALL
-                        ? medians[within]
-                        : level(some, count, 0.85);
+                highs[within] = cells.size > SMALL ? medians[within] : level(some, count, 0.85);
             }
         }
         for (int within = 0; within < 2; within++) {
@@ -392,11 +390,12 @@ final class Usual {
             return false;
         }
         for (Metric metric : Metric.ALL) {
-            double median = switch (line.shape()) {
-                case ROW -> rowMedians[metric.ordinal()][line.a()];
-                case COLUMN -> columnMedians[metric.ordinal()][line.a()];
-                case BLOCK -> blockMedians[metric.ordinal()][line.a() * cells.leaves + line.b()];
-            };
+            double median =
+                    switch (line.shape()) {
+                        case ROW -> rowMedians[metric.ordinal()][line.a()];
+                        case COLUMN -> columnMedians[metric.ordinal()][line.a()];
+                        case BLOCK -> blockMedians[metric.ordinal()][line.a() * cells.leaves + line.b()];
+                    };
             // If there is no median, all cells are explained. The median is an estimate that may be wrong by some
             // percent.
             if (Double.isNaN(median) ? cells.has[metric.ordinal()] : median < -0.5 * metric.least) {

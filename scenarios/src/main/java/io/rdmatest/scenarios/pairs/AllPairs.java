@@ -112,11 +112,7 @@ public final class AllPairs {
     }
 
     /** One attempt: it measured, or it failed for a cause. */
-    private record Attempt(
-            @Nullable Sample sample,
-            @Nullable Cause cause,
-            @Nullable String reason,
-            Symptom symptom) {
+    private record Attempt(@Nullable Sample sample, @Nullable Cause cause, @Nullable String reason, Symptom symptom) {
 
         Attempt(@Nullable Sample sample, @Nullable Cause cause, @Nullable String reason) {
             this(sample, cause, reason, Symptom.OTHER);
@@ -137,7 +133,9 @@ public final class AllPairs {
 
         /** Returns whether both attempts show the same of the fabric. */
         boolean isLike(Attempt other) {
-            return cause == other.cause ? symptom == other.symptom : symptom == Symptom.ABSENT && other.symptom == symptom;
+            return cause == other.cause
+                    ? symptom == other.symptom
+                    : symptom == Symptom.ABSENT && other.symptom == symptom;
         }
     }
 

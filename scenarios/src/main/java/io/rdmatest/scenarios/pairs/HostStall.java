@@ -81,9 +81,7 @@ public final class HostStall implements AutoCloseable {
         /** Returns the worse of two hosts in each member. */
         public Delay worse(Delay other) {
             return new Delay(
-                    Math.max(longest, other.longest),
-                    Math.max(total, other.total),
-                    Math.max(elapsed, other.elapsed));
+                    Math.max(longest, other.longest), Math.max(total, other.total), Math.max(elapsed, other.elapsed));
         }
     }
 }

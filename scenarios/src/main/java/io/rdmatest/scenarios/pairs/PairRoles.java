@@ -304,8 +304,7 @@ public final class PairRoles {
                 : Math.round(context.device().portAttributes().rateGbps() * 1e9);
     }
 
-    private record Reading(
-            Map<String, Long> values, @Nullable String unread) {
+    private record Reading(Map<String, Long> values, @Nullable String unread) {
 
         static final Reading NONE = new Reading(Map.of(), null);
 

@@ -256,8 +256,7 @@ public final class CellComparison {
     }
 
     /** A cell of this night: where it is, and why it failed. */
-    private record Place(
-            Rail rail, int from, int to, @Nullable String cause) {}
+    private record Place(Rail rail, int from, int to, @Nullable String cause) {}
 
     private final double tolerance;
     private final Map<String, Rail> rails = new TreeMap<>();

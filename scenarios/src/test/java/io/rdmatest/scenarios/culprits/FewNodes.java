@@ -4,7 +4,6 @@ import io.rdmatest.scenarios.culprits.PairLine.Outcome;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;

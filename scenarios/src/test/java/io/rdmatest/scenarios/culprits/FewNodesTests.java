@@ -41,7 +41,8 @@ class FewNodesTests {
     @ValueSource(doubles = {0.02, 0.1, 0.3})
     void nothingIsNamedInAThousandCleanMatrices(double noise) {
         assertThat(IntStream.rangeClosed(3, 8)
-                        .map(nodes -> FewNodes.tally(nodes, noise, Fault.NONE, 1000).others())
+                        .map(nodes ->
+                                FewNodes.tally(nodes, noise, Fault.NONE, 1000).others())
                         .sum())
                 .isZero();
     }

@@ -160,10 +160,9 @@ class AllPairsTests {
         Map<Pair, Cell> cells =
                 run(nodes, RULES, pair -> quick(pair.client() == 0 || pair.server() == 0 && nodes > 2 ? 31 : 10));
 
-        assertThat(cells.values())
-                .allSatisfy(cell -> assertThat(cell.verdict())
-                        .as(cell.toString())
-                        .isEqualTo(cell.sample().p50() > 10 ? Verdict.BAD : Verdict.GOOD));
+        assertThat(cells.values()).allSatisfy(cell -> assertThat(cell.verdict())
+                .as(cell.toString())
+                .isEqualTo(cell.sample().p50() > 10 ? Verdict.BAD : Verdict.GOOD));
     }
 
     @ParameterizedTest
@@ -314,10 +313,8 @@ class AllPairsTests {
     void aThirdAttemptDecidesBetweenTwoThatDiffer() throws Exception {
         List<Sample> shown = List.of(quick(100), losing(10), quick(100));
         AtomicInteger tries = new AtomicInteger();
-        Map<Pair, Cell> cells = run(
-                4,
-                RULES,
-                pair -> pair.equals(new Pair(2, 0)) ? shown.get(tries.getAndIncrement()) : quick(10));
+        Map<Pair, Cell> cells =
+                run(4, RULES, pair -> pair.equals(new Pair(2, 0)) ? shown.get(tries.getAndIncrement()) : quick(10));
 
         assertThat(cells.get(new Pair(2, 0)).verdict()).isEqualTo(Verdict.BAD);
         assertThat(cells.get(new Pair(2, 0)).cause()).isEqualTo(Cause.OUTLIER);
@@ -328,10 +325,8 @@ class AllPairsTests {
     void threeAttemptsThatDifferAreNotMeasured() throws Exception {
         List<Sample> shown = List.of(quick(100), losing(10), sample(10, 1000));
         AtomicInteger tries = new AtomicInteger();
-        Map<Pair, Cell> cells = run(
-                4,
-                RULES,
-                pair -> pair.equals(new Pair(2, 0)) ? shown.get(tries.getAndIncrement()) : quick(10));
+        Map<Pair, Cell> cells =
+                run(4, RULES, pair -> pair.equals(new Pair(2, 0)) ? shown.get(tries.getAndIncrement()) : quick(10));
 
         assertThat(cells.get(new Pair(2, 0)).verdict()).isEqualTo(Verdict.NOT_MEASURED);
         assertThat(cells.get(new Pair(2, 0)).outcome()).isEqualTo(Outcome.NOT_MEASURED);

@@ -174,6 +174,18 @@ class CellComparisonTests {
         assertThat(compare(11, List.of()).worse()).isEmpty();
     }
 
+    /** A night or two of two nodes do not show the noise: no noise is known, which is not no noise. */
+    @Test
+    void inTheSecondNightOfTwoNodesOnlyAGrossDifferenceIsTold() throws IOException {
+        Random random = new Random(7);
+        for (double bandwidth : new double[] {1, 0.5, 0.1}) {
+            Path ignored = night(2, random, 5, "", (at, from, to) -> new Cell(from == 0 ? bandwidth : 1, 1, false));
+        }
+
+        assertThat(compare(1, List.of()).worse()).isEmpty();
+        assertThat(compare(2, List.of()).worse()).hasSize(1);
+    }
+
     @Test
     void runsWithOtherSettingsAndWithoutCellsAreLeftOut() throws IOException {
         Random random = new Random(6);
@@ -254,10 +266,8 @@ class CellComparisonTests {
                     (at, from, to) -> new Cell(at >= 35 && to == 2 ? 0.5 : 1, 1, at == 39 && from == 0 && to == 1));
         }
         List<Group> groups = List.of(
-                new Group(
-                        "port n002 on rail0, receiving",
-                        "bandwidth",
-                        cell -> cell.to().equals("n002")),
+                new Group("port n002 on rail0, receiving", "bandwidth", cell -> cell.to()
+                        .equals("n002")),
                 new Group(
                         "path n000 to n001 on rail0",
                         "failed",
@@ -303,8 +313,8 @@ class CellComparisonTests {
         });
         assertThat(compared.ports()).containsExactly(new Port("n005", "rail0", "in", 7, 7));
         assertThat(compared.lines().getFirst())
-                .isEqualTo(
-                        "7 of 56 cells are worse than in the 14 runs before, 7 of them by a drift that no run alone shows.");
+                .isEqualTo("7 of 56 cells are worse than in the 14 runs before, 7 of them by a drift that no run alone"
+                        + " shows.");
         assertThat(compared.lines().get(2))
                 .matches("  n\\d+ -> n005 on rail0: bandwidth drifts .* -> .* Gb/s over 45 runs \\(0\\.\\d+ times\\)");
         assertThat(compare(5, List.of()).worse()).isEmpty();
