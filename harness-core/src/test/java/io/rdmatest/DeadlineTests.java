@@ -84,11 +84,13 @@ class DeadlineTests {
 
         assertThat(early.rdmaCause()).isEqualTo(Cause.DEFECT);
         assertThat(early)
-                .hasMessageMatching("no event within 3600000 ms; the wait ended 3[56]\\d{5} ms before its limit, which is a"
-                        + " defect of rdmatest and says nothing about the fabric; 2 others arrived");
+                .hasMessageMatching(
+                        "no event within 3600000 ms; the wait ended 3[56]\\d{5} ms before its limit, which is a"
+                                + " defect of rdmatest and says nothing about the fabric; 2 others arrived");
         // Also where another failure was concluded from it.
         assertThat(Cause.of(new AssertionError("the peer is lost", early))).isEqualTo(Cause.DEFECT);
-        assertThat(Cause.of(new RdmaException(Cause.PEER_LOST, "lost").initCause(early))).isEqualTo(Cause.DEFECT);
+        assertThat(Cause.of(new RdmaException(Cause.PEER_LOST, "lost").initCause(early)))
+                .isEqualTo(Cause.DEFECT);
 
         RdmaTimeoutException late = new RdmaTimeoutException(
                 Cause.PEER_ABSENT, "event", Deadline.of(Deadline.end(Duration.ZERO), Duration.ZERO), "");

@@ -62,7 +62,8 @@ class RdmaExceptionTests {
 
     @Test
     void aTimeoutSaysWhatItWaitedForAndWhatItSaw() {
-        assertThat(RdmaTimeoutException.reported(Cause.TIMEOUT, "2 completions on cq rxe0/4", Duration.ofMillis(250), "1 completion came"))
+        assertThat(RdmaTimeoutException.reported(
+                        Cause.TIMEOUT, "2 completions on cq rxe0/4", Duration.ofMillis(250), "1 completion came"))
                 .hasMessage("no 2 completions on cq rxe0/4 within 250 ms; 1 completion came");
     }
 

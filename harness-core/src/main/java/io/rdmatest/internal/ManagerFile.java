@@ -25,7 +25,8 @@ public final class ManagerFile {
         return Optional.of(
                 Files.exists(sysfs.resolve("class/misc").resolve(NAME))
                         ? "this container lacks " + file + ", which connections need: start it with --device " + file
-                        : file + " is missing, which connections need: load the kernel module ('modprobe rdma_ucm' as root,"
+                        : file
+                                + " is missing, which connections need: load the kernel module ('modprobe rdma_ucm' as root,"
                                 + " for a container on its host)");
     }
 }

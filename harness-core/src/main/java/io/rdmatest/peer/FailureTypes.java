@@ -220,7 +220,8 @@ public final class FailureTypes {
     private static RdmaTimeoutException timeout(@Nullable String message, Map<String, String> details) {
         String awaited = details.getOrDefault("awaited", "");
         Duration waited = Duration.parse(details.getOrDefault("waited", "PT0S"));
-        String start = RdmaTimeoutException.reported(Cause.TIMEOUT, awaited, waited, "").getMessage() + "; ";
+        String start = RdmaTimeoutException.reported(Cause.TIMEOUT, awaited, waited, "")
+                        .getMessage() + "; ";
         String text = Objects.requireNonNullElse(message, "");
         return RdmaTimeoutException.reported(
                 cause(details.getOrDefault("rdmaCause", "")),

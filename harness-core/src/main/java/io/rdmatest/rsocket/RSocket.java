@@ -354,7 +354,8 @@ public final class RSocket extends NativeResource {
                 throw Native.failure("raccept", describe());
             }
             if (!wait.slice(rdma_h.POLLIN())) {
-                throw new RdmaTimeoutException(Cause.PEER_ABSENT, "connection to accept at " + describe(), wait.deadline, "");
+                throw new RdmaTimeoutException(
+                        Cause.PEER_ABSENT, "connection to accept at " + describe(), wait.deadline, "");
             }
         }
     }
@@ -853,7 +854,9 @@ public final class RSocket extends NativeResource {
                     throw Native.failure("riowrite", describe() + ", " + size + " bytes, offset " + offset);
                 } else if (!wait.slice(rdma_h.POLLOUT())) {
                     throw new RdmaTimeoutException(
-                            "room to write " + size + " bytes on " + describe(), wait.deadline, done + " bytes were written");
+                            "room to write " + size + " bytes on " + describe(),
+                            wait.deadline,
+                            done + " bytes were written");
                 }
             }
         }

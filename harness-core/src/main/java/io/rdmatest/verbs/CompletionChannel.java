@@ -194,8 +194,7 @@ public final class CompletionChannel extends VerbsObject {
                 return queue;
             }
             if (!read && last) {
-                throw new RdmaTimeoutException(
-                        awaited(), Deadline.of(deadline, timeout), "queues on it: " + present());
+                throw new RdmaTimeoutException(awaited(), Deadline.of(deadline, timeout), "queues on it: " + present());
             }
         }
     }

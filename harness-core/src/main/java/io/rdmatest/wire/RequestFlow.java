@@ -117,6 +117,7 @@ final class RequestFlow {
 
     /** How long a request may stay unanswered, by all its retransmissions; zero if unknown. */
     private Duration retrying = Duration.ZERO;
+
     private boolean failed;
     private boolean ambiguous;
     private long requests;

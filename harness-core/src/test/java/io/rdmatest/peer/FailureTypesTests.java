@@ -28,7 +28,8 @@ class FailureTypesTests {
                 new RdmaException("a condition that no errno describes"),
                 new RdmaException(Cause.PEER_LOST, "the stream ended"),
                 RdmaTimeoutException.reported(Cause.PEER_ABSENT, "connection request", Duration.ofMillis(1500), ""),
-                RdmaTimeoutException.reported(Cause.TIMEOUT, "2 completions on cq rxe0/4", Duration.ofMillis(1500), "1 came; not more"),
+                RdmaTimeoutException.reported(
+                        Cause.TIMEOUT, "2 completions on cq rxe0/4", Duration.ofMillis(1500), "1 came; not more"),
                 RdmaTimeoutException.reported(Cause.TIMEOUT, "end", Duration.ofNanos(1), ""),
                 new WorkCompletionException("IBV_WC_REM_ACCESS_ERR", 10, "the peer said no", 0x80, "SEND", -5, 17),
                 new UnexpectedCmEventException("RDMA_CM_EVENT_ESTABLISHED", "RDMA_CM_EVENT_REJECTED", 8, "why", data),

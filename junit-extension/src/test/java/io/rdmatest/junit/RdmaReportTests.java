@@ -40,7 +40,8 @@ class RdmaReportTests {
     @Test
     void tellsAStepThatFailedFromOneThatBroke() {
         assertThatThrownBy(() -> report.step("wait", () -> {
-                    throw RdmaTimeoutException.reported(io.rdmatest.Cause.TIMEOUT, "completion", Duration.ofMillis(5), "");
+                    throw RdmaTimeoutException.reported(
+                            io.rdmatest.Cause.TIMEOUT, "completion", Duration.ofMillis(5), "");
                 }))
                 .isInstanceOf(RdmaTimeoutException.class);
         assertThatThrownBy(() -> report.step("read", () -> {

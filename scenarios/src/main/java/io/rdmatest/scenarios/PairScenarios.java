@@ -636,13 +636,12 @@ public class PairScenarios {
         private StringBuilder matrices(List<Cell> cells) {
             StringBuilder text = new StringBuilder();
             for (Metric metric : settings.pairs().measure()) {
-                String what =
-                        switch (metric) {
-                            case LATENCY_P50 -> "median round trip of " + SIZE + " bytes in ";
-                            case BANDWIDTH -> "bandwidth to the server in ";
-                            case MESSAGE_RATE -> "rate of messages of " + SIZE + " bytes to the server in ";
-                            case LATENCY_P99, COUNTERS -> "";
-                        };
+                String what = switch (metric) {
+                    case LATENCY_P50 -> "median round trip of " + SIZE + " bytes in ";
+                    case BANDWIDTH -> "bandwidth to the server in ";
+                    case MESSAGE_RATE -> "rate of messages of " + SIZE + " bytes to the server in ";
+                    case LATENCY_P99, COUNTERS -> "";
+                };
                 if (what.isEmpty()) {
                     continue;
                 }

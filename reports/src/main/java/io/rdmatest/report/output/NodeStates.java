@@ -64,7 +64,11 @@ final class NodeStates {
      * @param evidence why, a sentence each; never empty
      * @param action what to do; null if it is good
      */
-    record RailEntry(String rail, State state, List<String> evidence, @Nullable String action) {}
+    record RailEntry(
+            String rail,
+            State state,
+            List<String> evidence,
+            @Nullable String action) {}
 
     /**
      * A node.
@@ -117,9 +121,11 @@ final class NodeStates {
     NodeStates(Run run, RunPairs pairs) {
         this.run = run;
         this.pairs = pairs;
-        run.about().nodes().forEach(node -> rails(node).forEach(rail -> {
-            Collected ignored = of(node.name(), rail);
-        }));
+        run.about()
+                .nodes()
+                .forEach(node -> rails(node).forEach(rail -> {
+                    Collected ignored = of(node.name(), rail);
+                }));
         for (PortFigures port : pairs.ports()) {
             Collected collected = of(port.node(), port.rail());
             collected.measured += port.measured();

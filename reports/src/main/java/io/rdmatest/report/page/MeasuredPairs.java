@@ -64,12 +64,11 @@ final class MeasuredPairs {
     }
 
     private void add(PairLine cell) {
-        byte state =
-                switch (cell.outcome()) {
-                    case MEASURED -> RailCells.MEASURED;
-                    case FAILED -> RailCells.FAILED;
-                    case NOT_MEASURED -> RailCells.NOT_MEASURED;
-                };
+        byte state = switch (cell.outcome()) {
+            case MEASURED -> RailCells.MEASURED;
+            case FAILED -> RailCells.FAILED;
+            case NOT_MEASURED -> RailCells.NOT_MEASURED;
+        };
         rails.computeIfAbsent(cell.rail(), RailCells::new)
                 .add(
                         cell.from(),

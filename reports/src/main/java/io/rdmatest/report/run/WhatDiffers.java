@@ -81,8 +81,7 @@ public final class WhatDiffers {
         if (nodes.size() > 1) {
             long deadline = Deadline.end(LIMIT);
             List<Result> results = new ArrayList<>();
-            JsonFile.write(
-                    Path.of(property), json(fabric, nodes, () -> Deadline.isOver(deadline), results::addAll));
+            JsonFile.write(Path.of(property), json(fabric, nodes, () -> Deadline.isOver(deadline), results::addAll));
             requireUsable(results, Boolean.getBoolean(ScenarioSettings.PAIRS));
         }
     }

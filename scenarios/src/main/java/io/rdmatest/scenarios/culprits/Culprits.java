@@ -204,9 +204,10 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     // The cause was found on half of the rails or more.
                     if (missing.size() < its.size()
                             && 2 * missing.size() <= its.size()
-                            && missing.stream().allMatch(rail -> rail.causes()
-                                    .isProbable(
-                                            new Candidate(shape, rail.cells().port(port), 0)))) {
+                            && missing.stream()
+                                    .allMatch(rail -> rail.causes()
+                                            .isProbable(new Candidate(
+                                                    shape, rail.cells().port(port), 0)))) {
                         missing.forEach(rail -> rail.causes()
                                 .add(new Candidate(shape, rail.cells().port(port), 0)));
                     }

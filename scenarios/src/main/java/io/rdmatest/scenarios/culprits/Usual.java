@@ -390,12 +390,11 @@ final class Usual {
             return false;
         }
         for (Metric metric : Metric.ALL) {
-            double median =
-                    switch (line.shape()) {
-                        case ROW -> rowMedians[metric.ordinal()][line.a()];
-                        case COLUMN -> columnMedians[metric.ordinal()][line.a()];
-                        case BLOCK -> blockMedians[metric.ordinal()][line.a() * cells.leaves + line.b()];
-                    };
+            double median = switch (line.shape()) {
+                case ROW -> rowMedians[metric.ordinal()][line.a()];
+                case COLUMN -> columnMedians[metric.ordinal()][line.a()];
+                case BLOCK -> blockMedians[metric.ordinal()][line.a() * cells.leaves + line.b()];
+            };
             // If there is no median, all cells are explained. The median is an estimate that may be wrong by some
             // percent.
             if (Double.isNaN(median) ? cells.has[metric.ordinal()] : median < -0.5 * metric.least) {

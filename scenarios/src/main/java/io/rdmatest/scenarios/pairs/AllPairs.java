@@ -112,7 +112,11 @@ public final class AllPairs {
     }
 
     /** One attempt: it measured, or it failed for a cause. */
-    private record Attempt(@Nullable Sample sample, @Nullable Cause cause, @Nullable String reason, Symptom symptom) {
+    private record Attempt(
+            @Nullable Sample sample,
+            @Nullable Cause cause,
+            @Nullable String reason,
+            Symptom symptom) {
 
         Attempt(@Nullable Sample sample, @Nullable Cause cause, @Nullable String reason) {
             this(sample, cause, reason, Symptom.OTHER);

@@ -304,7 +304,8 @@ public final class PairRoles {
                 : Math.round(context.device().portAttributes().rateGbps() * 1e9);
     }
 
-    private record Reading(Map<String, Long> values, @Nullable String unread) {
+    private record Reading(
+            Map<String, Long> values, @Nullable String unread) {
 
         static final Reading NONE = new Reading(Map.of(), null);
 

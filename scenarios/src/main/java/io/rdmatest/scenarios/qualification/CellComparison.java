@@ -256,7 +256,8 @@ public final class CellComparison {
     }
 
     /** A cell of this night: where it is, and why it failed. */
-    private record Place(Rail rail, int from, int to, @Nullable String cause) {}
+    private record Place(
+            Rail rail, int from, int to, @Nullable String cause) {}
 
     private final double tolerance;
     private final Map<String, Rail> rails = new TreeMap<>();

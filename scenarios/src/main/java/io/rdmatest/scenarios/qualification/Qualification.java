@@ -164,7 +164,8 @@ public record Qualification(
                     continue;
                 }
                 Qualification run = of(file, json);
-                // The values of some scenarios alone are not those of a whole run, whose code the JVM has compiled by then.
+                // The values of some scenarios alone are not those of a whole run, whose code the JVM has compiled by
+                // then.
                 if (!run.partial() || files.contains(file)) {
                     runs.add(run);
                 }

@@ -244,7 +244,9 @@ class FabricCheckTests {
         file(port.resolve("link_layer"), "Ethernet");
         file(port.resolve("state"), "4: ACTIVE");
         file(port.resolve("rate"), "100 Gb/sec (4X EDR)");
-        file(port.resolve("gids/3"), "0000:0000:0000:0000:0000:ffff:c000:02" + HexFormat.of().toHexDigits((byte) name.charAt(0)));
+        file(
+                port.resolve("gids/3"),
+                "0000:0000:0000:0000:0000:ffff:c000:02" + HexFormat.of().toHexDigits((byte) name.charAt(0)));
         file(sys.resolve("proc/sys/kernel/random/boot_id"), "boot-of-" + name);
         Files.createDirectories(sys.resolve("proc/self/ns"));
         Files.createSymbolicLink(sys.resolve("proc/self/ns/net"), Path.of("net:[4026531840]"));
@@ -253,7 +255,8 @@ class FabricCheckTests {
         if (Files.notExists(bin.resolve("ip"))) {
             script("no-ip/ip", "exit 0");
         }
-        return "[env, RDMATEST_SYSFS=" + sys + ", RDMATEST_PROC=" + sys.resolve("proc") + ", \"PATH=" + bin + ":" + System.getenv("PATH") + "\"]";
+        return "[env, RDMATEST_SYSFS=" + sys + ", RDMATEST_PROC=" + sys.resolve("proc") + ", \"PATH=" + bin + ":"
+                + System.getenv("PATH") + "\"]";
     }
 
     private String threeCards() throws IOException {
@@ -278,7 +281,11 @@ class FabricCheckTests {
     @Test
     void nodesThatAreOneMachineAreNamedAndAreNotReady() throws Exception {
         String card = withCard("b", "22.36", "16");
-        check("  - name: a\n  - name: b\n    launch: " + card + "\n  - name: c\n    launch: " + card + "\n", "--json", "--timeout", "60s");
+        check(
+                "  - name: a\n  - name: b\n    launch: " + card + "\n  - name: c\n    launch: " + card + "\n",
+                "--json",
+                "--timeout",
+                "60s");
         assertThat(problems(json().get("nodes").get(1))).noneMatch(problem -> problem.contains("same machine"));
         assertThat(problems(json().get("nodes").get(2)))
                 .anyMatch(problem -> problem.startsWith("it is the same machine as node b, ")
@@ -289,17 +296,21 @@ class FabricCheckTests {
     @Test
     void aContainerWithoutTheFileOfTheConnectionManagerIsNotReady() throws Exception {
         Path devices = Files.createDirectories(folder.resolve("dev/infiniband")).getParent();
-        Path sys = Files.createDirectories(folder.resolve("sys/class/misc/rdma_cm")).resolve("../../..").normalize();
+        Path sys = Files.createDirectories(folder.resolve("sys/class/misc/rdma_cm"))
+                .resolve("../../..")
+                .normalize();
         String launch = "[env, RDMATEST_SYSFS=" + sys + ", RDMATEST_DEV=" + devices + "]";
         assertThat(problems(nodeB(launch)))
-                .contains("the container there lacks /dev/infiniband/rdma_cm, which connections need: start it with --device"
-                        + " /dev/infiniband/rdma_cm");
+                .contains(
+                        "the container there lacks /dev/infiniband/rdma_cm, which connections need: start it with --device"
+                                + " /dev/infiniband/rdma_cm");
 
         Files.delete(sys.resolve("class/misc/rdma_cm"));
         out.getBuffer().setLength(0);
         assertThat(problems(nodeB(launch)))
-                .anyMatch(problem -> problem.startsWith("/dev/infiniband/rdma_cm is missing there, which connections need: load"
-                        + " the kernel module ('modprobe rdma_ucm' as root"));
+                .anyMatch(problem ->
+                        problem.startsWith("/dev/infiniband/rdma_cm is missing there, which connections need: load"
+                                + " the kernel module ('modprobe rdma_ucm' as root"));
 
         Files.createFile(devices.resolve("infiniband/rdma_cm"));
         out.getBuffer().setLength(0);

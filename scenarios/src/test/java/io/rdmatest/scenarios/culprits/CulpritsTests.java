@@ -491,8 +491,9 @@ class CulpritsTests {
                 .toList();
         Culprits culprits = Culprits.of(cells);
         assertThat(names(culprits)).isEmpty();
-        assertThat(culprits.unexplained()).singleElement().satisfies(cell -> assertThat(cell.from())
-                .isEqualTo("n5"));
+        assertThat(culprits.unexplained())
+                .singleElement()
+                .satisfies(cell -> assertThat(cell.from()).isEqualTo("n5"));
         assertThat(culprits.lines()).contains("unexplained: 1 bad cell", "  n5 to n6 on rail0: failed, RETRY_EXCEEDED");
     }
 
@@ -890,15 +891,14 @@ class CulpritsTests {
     /** A file from elsewhere may have members of these names that mean something else. */
     @Test
     void aCellMayHaveAnInstrumentOfItsOwn() throws IOException {
-        Path file = Files.writeString(
-                folder.resolve("elsewhere.jsonl"),
-                """
+        Path file = Files.writeString(folder.resolve("elsewhere.jsonl"), """
                 {"rail":"r","from":"a","to":"b","outcome":"measured","instrument":"perftest","reason":{"x":[1]}}
                 {"rail":"r","from":"b","to":"a","outcome":"measured","instrument":7}
                 """);
 
-        assertThat(new PairsReader().read(file)).hasSize(2).allSatisfy(cell -> assertThat(cell.instrument())
-                .isNull());
+        assertThat(new PairsReader().read(file))
+                .hasSize(2)
+                .allSatisfy(cell -> assertThat(cell.instrument()).isNull());
     }
 
     private static String evidence(List<PairLine> cells, PairLine... confirmations) {

@@ -18,9 +18,11 @@ class FewNodesTests {
     private static final int MATRICES = 100;
 
     static Stream<Arguments> faults() {
-        return IntStream.rangeClosed(3, 8).boxed().flatMap(nodes -> Arrays.stream(Fault.values())
-                .filter(fault -> !fault.isNone())
-                .map(fault -> arguments(nodes, fault)));
+        return IntStream.rangeClosed(3, 8)
+                .boxed()
+                .flatMap(nodes -> Arrays.stream(Fault.values())
+                        .filter(fault -> !fault.isNone())
+                        .map(fault -> arguments(nodes, fault)));
     }
 
     @ParameterizedTest

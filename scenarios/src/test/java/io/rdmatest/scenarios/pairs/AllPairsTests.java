@@ -160,9 +160,10 @@ class AllPairsTests {
         Map<Pair, Cell> cells =
                 run(nodes, RULES, pair -> quick(pair.client() == 0 || pair.server() == 0 && nodes > 2 ? 31 : 10));
 
-        assertThat(cells.values()).allSatisfy(cell -> assertThat(cell.verdict())
-                .as(cell.toString())
-                .isEqualTo(cell.sample().p50() > 10 ? Verdict.BAD : Verdict.GOOD));
+        assertThat(cells.values())
+                .allSatisfy(cell -> assertThat(cell.verdict())
+                        .as(cell.toString())
+                        .isEqualTo(cell.sample().p50() > 10 ? Verdict.BAD : Verdict.GOOD));
     }
 
     @ParameterizedTest

@@ -266,8 +266,10 @@ class CellComparisonTests {
                     (at, from, to) -> new Cell(at >= 35 && to == 2 ? 0.5 : 1, 1, at == 39 && from == 0 && to == 1));
         }
         List<Group> groups = List.of(
-                new Group("port n002 on rail0, receiving", "bandwidth", cell -> cell.to()
-                        .equals("n002")),
+                new Group(
+                        "port n002 on rail0, receiving",
+                        "bandwidth",
+                        cell -> cell.to().equals("n002")),
                 new Group(
                         "path n000 to n001 on rail0",
                         "failed",
