@@ -595,8 +595,8 @@ class ResultFilesTests {
             cells.clear();
             pairs("rail1", List.of("a", "b", "c"));
             RunAbout about = about(List.of("rail0", "rail1"), "a", "b", "c");
-            JsonNode ignored =
-                    write(new RunAbout(about.runId(), about.fabric(), about.nodes(), part, about.exitStatus()));
+            JsonNode ignored = write(new RunAbout(
+                    about.runId(), about.fabric(), about.nodes(), part, about.selected(), about.exitStatus()));
             runs.add(metrics()
                     .lines()
                     .filter(line -> !line.startsWith("#"))
