@@ -663,10 +663,9 @@ final class Link {
     }
 
     private WorkCompletion requireDone(CompletionQueue cq, long wrId, Opcode opcode) {
-        WorkCompletion seen = walker.ok("await(" + cq + ", 1)", () -> cq.awaitAny(1, PATIENCE))
-                .getFirst();
+        WorkCompletion seen =
+                walker.ok("awaitStatus(" + cq + ", SUCCESS)", () -> cq.awaitStatus(Status.SUCCESS, PATIENCE));
         walker.requireEqual(seen.wrId(), wrId, "wr_id of " + seen);
-        walker.requireEqual(seen.status(), Status.SUCCESS, "status of " + seen);
         walker.requireEqual(seen.opcode(), opcode, "opcode of " + seen);
         return seen;
     }

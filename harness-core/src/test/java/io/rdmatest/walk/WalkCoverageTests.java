@@ -46,7 +46,9 @@ class WalkCoverageTests {
             Map.entry("DriverQuirks.isMessageTooLong", "it judges a status: DriverQuirksTests"),
             Map.entry("DriverQuirks.isPeersReceiveTooShort", "it judges a status: DriverQuirksTests"),
             Map.entry("DriverQuirks.isSoftware", "it judges a name: DriverQuirksTests"),
-            Map.entry("DriverQuirks.repeatsOnASlowHost", "it judges a name: DriverQuirksTests"));
+            Map.entry("DriverQuirks.repeatsOnASlowHost", "it judges a name: DriverQuirksTests"),
+            Map.entry("DriverQuirks.retriesWithoutEnd", "it judges a name: DriverQuirksTests"),
+            Map.entry("EventChannel.unusable", "it looks at a file of the host: ManagerFileTests"));
 
     @Test
     void everyPublicMethodIsWalkedOver() throws Exception {

@@ -81,7 +81,7 @@ class EventLoopTests {
                 .redirectOutput(work.resolve("output").toFile())
                 .start();
         try {
-            assertThat(process.waitFor(2, TimeUnit.MINUTES)).as("ended").isTrue();
+            assertThat(process.waitFor(10, TimeUnit.MINUTES)).as("ended").isTrue();
         } finally {
             process.destroyForcibly();
         }
