@@ -63,11 +63,14 @@ public final class CellComparison {
     /** The number of values of a metric that are enough to estimate its noise. */
     private static final int MOST_NOISE = 200_000;
 
-    /** The smallest number of values of a rail for an estimate of its noise. */
+    /** The smallest number of values of a rail that show its noise by themselves. */
     private static final int LEAST_NOISE = 20;
 
-    /** The noise that is assumed where too few values show it: only a fourth or the fourfold is then beyond it. */
+    /** The noise that is assumed where no value shows it: only a fourth or the fourfold is then beyond it. */
     private static final double UNKNOWN_NOISE = Math.log(4) / MOST_DEVIATIONS;
+
+    /** How many values the assumed noise counts for, beside fewer than {@link #LEAST_NOISE} that show it. */
+    private static final double WEIGHT_OF_UNKNOWN = 2;
 
     /** A port is named if at least this many of its cells are worse, and at least half of its compared cells. */
     private static final int LEAST_OF_PORT = 3;
@@ -728,9 +731,9 @@ public final class CellComparison {
     }
 
     /**
-     * Returns the noise of the logarithm of a metric by rail, as a standard deviation; {@link #UNKNOWN_NOISE} if unknown. It is computed from the 95th
-     * percentile of how much worse each earlier value is than the median of the other values of its cell. Only the worse side is
-     * used, because the noise of tails is larger there.
+     * Returns the noise of the logarithm of a metric by rail, as a standard deviation. It is computed from the 95th percentile of
+     * how much worse each earlier value is than the median of the other values of its cell. Only the worse side is used, because the
+     * noise of tails is larger there. Where few values show it, {@link #UNKNOWN_NOISE} counts as well.
      */
     private double[] noise(Metric metric, Map<Rail, Integer> numbers) {
         double[][] found = new double[numbers.size()][64];
@@ -756,13 +759,13 @@ public final class CellComparison {
             }
         }
         double[] noise = new double[numbers.size()];
-        Arrays.fill(noise, UNKNOWN_NOISE);
         for (int rail = 0; rail < noise.length; rail++) {
-            if (count[rail] >= LEAST_NOISE) {
-                double[] sorted = Arrays.copyOf(found[rail], count[rail]);
-                Arrays.sort(sorted);
-                noise[rail] = Math.max(0, sorted[(int) (0.95 * sorted.length)] / NORMAL);
-            }
+            double[] sorted = Arrays.copyOf(found[rail], count[rail]);
+            Arrays.sort(sorted);
+            double shown = sorted.length == 0 ? 0 : Math.max(0, sorted[(int) (0.95 * sorted.length)] / NORMAL);
+            double unknown = count[rail] >= LEAST_NOISE ? 0 : WEIGHT_OF_UNKNOWN;
+            noise[rail] = Math.sqrt((count[rail] * shown * shown + unknown * UNKNOWN_NOISE * UNKNOWN_NOISE)
+                    / Math.max(1, count[rail] + unknown));
         }
         return noise;
     }

@@ -167,7 +167,7 @@ class LaunchTests {
         built();
         Run run = run(Map.of("RDMA_VM", "always", "RDMA_VM_QEMU", "/nonexistent/qemu"), "devices", "--json");
         assertThat(run.output()).isEqualTo("ran --json\n");
-        assertThat(run.errors()).isEmpty();
+        assertThat(run.errors()).doesNotContain("qemu", "machine");
     }
 
     @Test
