@@ -248,7 +248,7 @@ class DependencyDirectionTests {
         knowsOnly(REPORT, RUN);
         knowsOnly(REPORT, "io.rdmatest.report.listener..", RUN);
         knowsOnly(REPORT, "io.rdmatest.report.runner..", RUN);
-        knowsOnly(REPORT, PAGE);
+        knowsOnly(REPORT, PAGE, RUN);
         knowsOnly(REPORT, "io.rdmatest.report.output..", RUN, PAGE);
         assertThatThrownBy(() -> knowsOnly(REPORT, "io.rdmatest.report.qualify..", RUN))
                 .isInstanceOf(AssertionError.class);

@@ -287,7 +287,7 @@ public final class ActiveFault implements AutoCloseable {
                 end();
                 process.waitFor(END.toMillis(), TimeUnit.MILLISECONDS);
             }
-            reader.join(END.toMillis());
+            boolean ignored = reader.join(END);
         } catch (InterruptedException e) {
             interrupted = true;
             end();
