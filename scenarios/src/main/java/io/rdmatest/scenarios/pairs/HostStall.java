@@ -22,7 +22,7 @@ public final class HostStall implements AutoCloseable {
     }
 
     /** Begins to measure. */
-    static HostStall begin() {
+    public static HostStall begin() {
         HostStall stall = new HostStall();
         stall.thread.start();
         return stall;
@@ -46,7 +46,7 @@ public final class HostStall implements AutoCloseable {
     }
 
     /** Ends the measurement and returns it. */
-    Delay end() {
+    public Delay end() {
         close();
         return new Delay(longest, total, System.nanoTime() - begin);
     }
