@@ -16,17 +16,24 @@ public enum Cause {
     // ---- completion statuses, ibv_poll_cq(3) and IBTA volume 1, section 11.6.2 ----
 
     /** {@code IBV_WC_RETRY_EXC_ERR}. */
-    RETRY_EXCEEDED("IBV_WC_RETRY_EXC_ERR", Exit.PEER_LOST, "Peer did not acknowledge: retries exhausted"),
+    RETRY_EXCEEDED("IBV_WC_RETRY_EXC_ERR", Exit.PEER_LOST, Again.YES, "Peer did not acknowledge: retries exhausted"),
 
     /** {@code IBV_WC_RNR_RETRY_EXC_ERR}. */
     RNR_RETRY_EXCEEDED(
-            "IBV_WC_RNR_RETRY_EXC_ERR", Exit.FABRIC_FAILED, "Peer had no receive posted: RNR retries exhausted"),
+            "IBV_WC_RNR_RETRY_EXC_ERR",
+            Exit.FABRIC_FAILED,
+            Again.YES,
+            "Peer had no receive posted: RNR retries exhausted"),
 
     /** {@code IBV_WC_RESP_TIMEOUT_ERR}. */
-    RESPONSE_TIMEOUT("IBV_WC_RESP_TIMEOUT_ERR", Exit.PEER_LOST, "Peer's response timed out"),
+    RESPONSE_TIMEOUT("IBV_WC_RESP_TIMEOUT_ERR", Exit.PEER_LOST, Again.YES, "Peer's response timed out"),
 
     /** {@code IBV_WC_WR_FLUSH_ERR}. */
-    FLUSHED("IBV_WC_WR_FLUSH_ERR", Exit.PEER_LOST, "Work flushed: the queue pair had gone to the error state"),
+    FLUSHED(
+            "IBV_WC_WR_FLUSH_ERR",
+            Exit.PEER_LOST,
+            Again.YES,
+            "Work flushed: the queue pair had gone to the error state"),
 
     /** {@code IBV_WC_REM_ACCESS_ERR}. */
     REMOTE_ACCESS(
@@ -102,7 +109,7 @@ public enum Cause {
     PEER_ABSENT(Verdict.FAILED, Exit.PEER_ABSENT, Again.YES, "Peer absent: no listener, no client or no answer"),
 
     /** The peer disconnected, or stopped answering, after the connection was established. */
-    PEER_LOST(Verdict.FAILED, Exit.PEER_LOST, "Peer lost in mid-transfer"),
+    PEER_LOST(Verdict.FAILED, Exit.PEER_LOST, Again.YES, "Peer lost in mid-transfer"),
 
     /** The address has no route over an RDMA device. */
     NO_ROUTE(Verdict.FAILED, Exit.NO_ROUTE, Again.YES, "No route to the address over an RDMA device"),
@@ -131,7 +138,7 @@ public enum Cause {
     WRONG_DELIVERY(Verdict.FAILED, Exit.FABRIC_FAILED, "Messages lost, repeated or out of order"),
 
     /** An awaited event of the fabric did not happen before its deadline. */
-    TIMEOUT(Verdict.FAILED, Exit.PEER_LOST, "Timed out"),
+    TIMEOUT(Verdict.FAILED, Exit.PEER_LOST, Again.YES, "Timed out"),
 
     /** Packets on the wire, or messages of a peer, violate their protocol. */
     PROTOCOL_VIOLATION(Verdict.FAILED, Exit.FABRIC_FAILED, "Protocol violated"),
@@ -165,6 +172,9 @@ public enum Cause {
 
     /** A host was too busy to measure: its own delay explains what was seen. */
     HOST_BUSY(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host was busy: its own delay explains the result"),
+
+    /** The attempts of a measurement showed something else each time, and no delay of a host explains it. */
+    ATTEMPTS_DISAGREE(Verdict.BROKEN, Exit.HOST_NOT_READY, "Attempts disagree: each one showed something else"),
 
     /** There is not enough memory, lockable memory, or threads. */
     OUT_OF_MEMORY(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host has too little memory or too few threads"),
@@ -275,7 +285,11 @@ public enum Cause {
     }
 
     Cause(String completionStatus, int exitStatus, String meaning) {
-        this(Verdict.FAILED, exitStatus, Again.NO, meaning + " (" + completionStatus + ")", completionStatus);
+        this(completionStatus, exitStatus, Again.NO, meaning);
+    }
+
+    Cause(String completionStatus, int exitStatus, Again again, String meaning) {
+        this(Verdict.FAILED, exitStatus, again, meaning + " (" + completionStatus + ")", completionStatus);
     }
 
     Cause(Verdict verdict, int exitStatus, Again again, String category, String completionStatus) {
@@ -303,8 +317,8 @@ public enum Cause {
 
     /**
      * Returns whether a measurement that ended with this cause may be repeated before it is judged. A failure of the
-     * fabric counts at once, unless a host that stalls looks the same: an outlier, counters of repeated packets, and a peer or a
-     * route that was not found in time.
+     * fabric counts at once, unless a host that stalls looks the same: an outlier, counters of repeated packets, a peer or a
+     * route that was not found in time, and a peer that no longer answers.
      */
     public boolean mayBeRetried() {
         return again == Again.YES;

@@ -109,7 +109,18 @@ class CauseTests {
     @EnumSource
     void whatTheFabricDidWrongCountsAtOnce(Cause cause) {
         assertThat(cause.mayBeRetried() && cause.verdict() == Verdict.FAILED)
-                .isEqualTo(Set.of(Cause.OUTLIER, Cause.COUNTERS, Cause.PEER_ABSENT, Cause.UNREACHABLE, Cause.NO_ROUTE)
+                .isEqualTo(Set.of(
+                                Cause.OUTLIER,
+                                Cause.COUNTERS,
+                                Cause.PEER_ABSENT,
+                                Cause.UNREACHABLE,
+                                Cause.NO_ROUTE,
+                                Cause.RETRY_EXCEEDED,
+                                Cause.RNR_RETRY_EXCEEDED,
+                                Cause.RESPONSE_TIMEOUT,
+                                Cause.FLUSHED,
+                                Cause.PEER_LOST,
+                                Cause.TIMEOUT)
                         .contains(cause));
     }
 }

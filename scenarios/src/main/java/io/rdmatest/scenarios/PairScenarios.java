@@ -20,11 +20,14 @@ import io.rdmatest.scenarios.node.Place;
 import io.rdmatest.scenarios.pairs.AllPairs;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
+import io.rdmatest.scenarios.pairs.FailedAttemptException;
+import io.rdmatest.scenarios.pairs.HostStall;
 import io.rdmatest.scenarios.pairs.Pair;
 import io.rdmatest.scenarios.pairs.PairRoles;
 import io.rdmatest.scenarios.pairs.Rates;
 import io.rdmatest.scenarios.pairs.Sample;
 import io.rdmatest.scenarios.pairs.Tournament;
+import io.rdmatest.scenarios.pairs.Unfinished;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Pace;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
@@ -87,6 +90,15 @@ public class PairScenarios {
 
     /** Longer limits than this are those of the test's method. */
     private static final Duration LONGEST_LIMIT = Duration.ofHours(23);
+
+    /** Messages of this many bytes and more fill packets of any MTU above the least. */
+    private static final int FULL = 1024;
+
+    private static final String SMALL_PASS =
+            SIZE + " bytes pass, full packets don't: check the MTU of the switches on this path";
+
+    /** How long a node may take to tell what it knows of a failure. */
+    private static final Duration ANSWER = Duration.ofSeconds(5);
 
     /** How long a host may take to start a side of a pair. */
     private static final Duration SLOW_HOST = Duration.ofMinutes(1);
@@ -191,7 +203,9 @@ public class PairScenarios {
         /** What explains the pairs; null if that was not read, or the file has more lines since. */
         private @Nullable Culprits explanation;
 
-        private boolean isBusy;
+        /** Why pairs are not measured: what a busy host explains counts first. */
+        private ScenarioException.Reason why = ScenarioException.Reason.HOST_NOT_READY;
+
         private boolean knowsTimes;
         private boolean knowsShares;
 
@@ -220,6 +234,15 @@ public class PairScenarios {
 
         private String line(Culprit cause) {
             return cause.name() + ": " + cause.evidence().text() + confirmations.hindrance(cause);
+        }
+
+        /** Takes the cause of a pair that is not measured. */
+        void note(@Nullable Cause cause) {
+            if (cause == Cause.HOST_BUSY) {
+                why = ScenarioException.Reason.HOST_BUSY;
+            } else if (cause == Cause.ATTEMPTS_DISAGREE && why == ScenarioException.Reason.HOST_NOT_READY) {
+                why = ScenarioException.Reason.ATTEMPTS_DISAGREE;
+            }
         }
 
         /** A demand that nothing was held against is not kept. */
@@ -252,9 +275,7 @@ public class PairScenarios {
                 throw new FabricError(first, nodes + String.join("; ", found));
             }
             if (!unknown.isEmpty()) {
-                throw new ScenarioException(
-                        isBusy ? ScenarioException.Reason.HOST_BUSY : ScenarioException.Reason.HOST_NOT_READY,
-                        nodes + some("not measured", unknown));
+                throw new ScenarioException(why, nodes + some("not measured", unknown));
             }
         }
 
@@ -334,15 +355,22 @@ public class PairScenarios {
             Place serverPlace = nodes.place(names.get(pair.server()), rail);
             Place clientPlace = nodes.place(names.get(pair.client()), rail);
             int queuePairs = queuePairs(serverPlace, clientPlace);
-            LocalRoles.Pair<PairRoles.Result, PairRoles.Result> results = NodeRoles.runPair(
-                    serverPlace,
-                    new PairRoles.Server(plan(queuePairs, SLOW_HOST.plus(step))),
-                    clientPlace,
-                    new PairRoles.Client(plan(queuePairs, step.dividedBy(2))),
-                    SLOW_HOST
-                            .multipliedBy(2)
-                            .plus(step.multipliedBy(5))
-                            .plus(settings.pairs().streams().multipliedBy(2)));
+            LocalRoles.Pair<PairRoles.Result, PairRoles.Result> results;
+            try (HostStall stall = HostStall.begin()) {
+                try {
+                    results = NodeRoles.runPair(
+                            serverPlace,
+                            new PairRoles.Server(plan(queuePairs, SLOW_HOST.plus(step))),
+                            clientPlace,
+                            new PairRoles.Client(plan(queuePairs, step.dividedBy(2))),
+                            SLOW_HOST
+                                    .multipliedBy(2)
+                                    .plus(step.multipliedBy(5))
+                                    .plus(settings.pairs().streams().multipliedBy(2)));
+                } catch (RuntimeException | Error e) {
+                    throw failed(e, serverPlace, clientPlace, stall.end());
+                }
+            }
             PairRoles.Result server = results.server();
             PairRoles.Result client = results.client();
             long bytes = server.bytesVerified() + client.bytesVerified();
@@ -352,8 +380,7 @@ public class PairScenarios {
                 throw new AssertionError("the server answered %d round trips, and the client had %d answers"
                         .formatted(server.iterations(), client.iterations()));
             }
-            // The median of a few round trips is one of them.
-            boolean timed = client.count() >= Math.min(Sample.LEAST, settings.pingPongIterations());
+            boolean timed = isTimed(client.count());
             return new Sample(
                     timed ? client.p50() / 1e3 : Double.NaN,
                     timed ? client.p99() / 1e3 : Double.NaN,
@@ -363,6 +390,46 @@ public class PairScenarios {
                     losses(server, serverPlace),
                     losses(client, clientPlace),
                     server.delay().worse(client.delay()));
+        }
+
+        /** The median of a few round trips is one of them. */
+        private boolean isTimed(long count) {
+            return count >= Math.min(Sample.LEAST, settings.pingPongIterations());
+        }
+
+        /** Asks both sides what they knew when they failed. This host's own delay counts as well: it runs the machines, or asks. */
+        private FailedAttemptException failed(
+                Throwable failure, Place serverPlace, Place clientPlace, HostStall.Delay delay) {
+            Cause cause = Cause.of(failure);
+            boolean isAsked = cause.verdict() == Cause.Verdict.FAILED && cause.mayBeRetried();
+            Unfinished server = isAsked ? unfinished(serverPlace, true) : Unfinished.UNKNOWN;
+            Unfinished client = isAsked ? unfinished(clientPlace, false) : Unfinished.UNKNOWN;
+            PairSettings pairs = settings.pairs();
+            Unfinished posted = PairRoles.poster(pairs.operation(), server, client);
+            boolean timed = isTimed(client.count());
+            return new FailedAttemptException(
+                    failure,
+                    new Sample(
+                            timed ? client.p50() / 1e3 : Double.NaN,
+                            timed ? client.p99() / 1e3 : Double.NaN,
+                            timed ? client.max() / 1e3 : Double.NaN,
+                            client.count(),
+                            Rates.NONE,
+                            new TreeMap<>(),
+                            new TreeMap<>(),
+                            delay.worse(server.delay()).worse(client.delay())),
+                    timed && posted.inBandwidth() && !posted.hasMoved() && pairs.size() >= FULL ? SMALL_PASS : null);
+        }
+
+        /** Asks a node that may be dead; it has a few seconds to answer. */
+        private static Unfinished unfinished(Place place, boolean atServer) {
+            try (NodeRoles roles = new NodeRoles()) {
+                return roles.start("unfinished", place, new Unfinished.Read(atServer))
+                        .join(ANSWER);
+            } catch (RuntimeException e) {
+                // Nothing is known of it then; the failure of the pair is told.
+                return Unfinished.UNKNOWN;
+            }
         }
 
         private PairRoles.Plan plan(int queuePairs, Duration timeout) {
@@ -576,10 +643,9 @@ public class PairScenarios {
                         ? ""
                         : "good at attempt %d; the first: %s".formatted(cell.attempts(), cell.firstReason());
             }
-            return cell.reason()
-                    + (cell.attempts() < 2
-                            ? ""
-                            : " (attempt %d; the first: %s)".formatted(cell.attempts(), cell.firstReason()));
+            String first = cell.firstReason();
+            String before = first == null || cell.reason().contains(first) ? "" : "; the first: " + first;
+            return cell.reason() + (cell.attempts() < 2 ? "" : " (attempt %d%s)".formatted(cell.attempts(), before));
         }
 
         private String prefix() {
@@ -617,7 +683,7 @@ public class PairScenarios {
                     findings.bad.add(line);
                 } else if (cell.verdict() == Verdict.NOT_MEASURED) {
                     findings.unknown.add(line);
-                    findings.isBusy |= cell.cause() == Cause.HOST_BUSY;
+                    findings.note(cell.cause());
                 }
             }
             report.bytesVerified(verified.get());

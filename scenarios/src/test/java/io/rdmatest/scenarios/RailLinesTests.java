@@ -99,6 +99,21 @@ class RailLinesTests {
         assertThat(written().getLast().outcome()).isEqualTo(PairLine.Outcome.FAILED);
     }
 
+    /** Small packets pass, full ones don't: the round trips were measured. */
+    @Test
+    void aPairThatFailedAfterItsRoundTripsKeepsTheirLatency() throws Exception {
+        lines.begin(PAIR);
+        lines.write(cell(
+                2, new Sample(10, 20, 30, 200, Rates.NONE, new TreeMap<>(), new TreeMap<>()), Cause.RETRY_EXCEEDED));
+
+        PairLine line = written().getLast();
+        assertThat(line.outcome()).isEqualTo(PairLine.Outcome.FAILED);
+        assertThat(line.cause()).isEqualTo("RETRY_EXCEEDED");
+        assertThat(line.latencyP50()).isEqualTo(10e-6);
+        assertThat(line.samples()).isEqualTo(200);
+        assertThat(line.bandwidth()).isNaN();
+    }
+
     @Test
     void whatConfirmsACulpritHasItsOwnDetails() throws Exception {
         lines.begin(PAIR);

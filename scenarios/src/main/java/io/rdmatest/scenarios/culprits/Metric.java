@@ -167,6 +167,11 @@ public enum Metric {
         return this == BANDWIDTH || this == MESSAGE_RATE;
     }
 
+    /** Returns whether the metric is computed from round trips. */
+    boolean isLatency() {
+        return this == LATENCY_P50 || this == LATENCY_P99;
+    }
+
     /** Returns the value of a line, in SI units; NaN if it has none. */
     public double of(PairLine line) {
         return switch (this) {

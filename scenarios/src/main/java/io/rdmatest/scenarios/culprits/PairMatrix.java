@@ -31,6 +31,9 @@ final class PairMatrix {
                     + " (seq|order)|seq_|crc|discard|drop|lost|loss"
                     + "|nak|duplicate|link_?down|carrier|symbol|overrun|recover|corrupt|invalid");
 
+    /** So many round trips have a median and a 99th percentile. */
+    private static final int ENOUGH_SAMPLES = 100;
+
     private static final Pattern CONGESTION = Pattern.compile("cnp|ecn|pause|xmit_?wait|congest|slow_restart");
 
     /** The cells of one rail, in the order of their lines. */
@@ -53,6 +56,9 @@ final class PairMatrix {
         /** Bandwidth, message rate, median and 99th percentile of latency, errors; by {@link Metric}. */
         final float[][] values = new float[Metric.values().length][64];
 
+        /** How much the latencies of each line count, 0 to 1. */
+        float[] weight = new float[64];
+
         /** The reference that the caller gave for each line, to find it again. */
         long[] reference = new long[64];
 
@@ -69,6 +75,7 @@ final class PairMatrix {
             to = Arrays.copyOf(to, size);
             state = Arrays.copyOf(state, size);
             lineRate = Arrays.copyOf(lineRate, size);
+            weight = Arrays.copyOf(weight, size);
             reference = Arrays.copyOf(reference, size);
             for (int i = 0; i < values.length; i++) {
                 values[i] = Arrays.copyOf(values[i], size);
@@ -118,6 +125,7 @@ final class PairMatrix {
         rail.reference[at] = reference;
         rail.state[at] = state(cell);
         rail.lineRate[at] = (float) cell.lineRate();
+        rail.weight[at] = (float) weight(cell);
         rail.values[0][at] = (float) cell.bandwidth();
         rail.values[1][at] = (float) cell.messageRate();
         rail.values[2][at] = (float) cell.latencyP50();
@@ -130,6 +138,14 @@ final class PairMatrix {
                                 && !hostsFault.computeIfAbsent(cause, PairMatrix::isHostsFault)))) {
             rail.causes.put(at, cause);
         }
+    }
+
+    /**
+     * Returns how much the latencies of a line count: the median of few round trips scatters by more, with the inverse of the square
+     * root of their number. {@value #ENOUGH_SAMPLES} and more count fully. So does an unknown number, which other tools leave out.
+     */
+    static double weight(PairLine cell) {
+        return cell.samples() == 0 ? 1 : Math.min(1, Math.sqrt((double) cell.samples() / ENOUGH_SAMPLES));
     }
 
     private byte state(PairLine cell) {

@@ -235,6 +235,11 @@ final class RailCells {
         return index[cell];
     }
 
+    /** Returns how much a value of a known cell counts, 0 to 1. */
+    float weight(Metric metric, int cell) {
+        return metric.isLatency() ? rail.weight[index[cell]] : 1;
+    }
+
     boolean isFailed(int cell) {
         return index[cell] >= 0 && rail.state[index[cell]] == PairMatrix.FAILED;
     }

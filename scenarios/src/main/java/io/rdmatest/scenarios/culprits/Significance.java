@@ -160,12 +160,11 @@ final class Significance {
     /** Returns what the metrics beside the clearest one say. The tail of the latency says nothing that its median does not. */
     private static double others(double[] gains, Metric shown) {
         double latency = Math.max(gains[Metric.LATENCY_P50.ordinal()], gains[Metric.LATENCY_P99.ordinal()]);
-        boolean ofLatency = shown == Metric.LATENCY_P50 || shown == Metric.LATENCY_P99;
         return Arrays.stream(new Metric[] {Metric.BANDWIDTH, Metric.MESSAGE_RATE, Metric.COUNTERS})
                         .filter(metric -> metric != shown)
                         .mapToDouble(metric -> gains[metric.ordinal()])
                         .sum()
-                + (ofLatency ? 0 : latency);
+                + (shown.isLatency() ? 0 : latency);
     }
 
     private Score score(Metric metric, Candidate line, int[] itsCells, int failed, double leniency) {

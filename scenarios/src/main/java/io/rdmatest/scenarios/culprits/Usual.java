@@ -11,7 +11,8 @@ import org.hipparchus.util.ArithmeticUtils;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Estimates the usual values of a rail and the scatter of its cells. A cell's residual is its distance from the usual value.
+ * Estimates the usual values of a rail and the scatter of its cells. A cell's residual is its distance from the usual value, and
+ * for a latency of few round trips a part of it.
  * Pairs within one leaf and pairs between leaves have different usual values. The noise is computed from the median absolute
  * deviation of the residuals after the medians of rows and columns are subtracted. Cells that a cause explains don't count.
  */
@@ -42,7 +43,7 @@ final class Usual {
 
     private final RailCells cells;
 
-    /** How much better than usual each cell is, as a logarithm, by metric and cell. */
+    /** How much better than usual each cell is, as a logarithm, by metric and cell; a latency of few round trips counts less. */
     final float[][] residual;
 
     /** The standard deviation of good cells, by metric. */
@@ -90,7 +91,8 @@ final class Usual {
      * @param cell the cell of its sender and receiver
      */
     double residual(Metric metric, PairLine line, int cell) {
-        return cells.logarithm(metric, line) - usual[metric.ordinal()][cells.withinLeaf(cell) ? 1 : 0];
+        double off = cells.logarithm(metric, line) - usual[metric.ordinal()][cells.withinLeaf(cell) ? 1 : 0];
+        return metric.isLatency() ? off * PairMatrix.weight(line) : off;
     }
 
     /** Estimates usual values, noise and spread from the cells that no cause explains. */
@@ -114,7 +116,10 @@ final class Usual {
         float[] values = cells.raw[m];
         float[] less = residual[m];
         for (int cell = 0; cell < values.length; cell++) {
-            less[cell] = (float) (values[cell] - usual[m][cells.withinLeaf(cell) ? 1 : 0]);
+            less[cell] = Float.isNaN(values[cell])
+                    ? Float.NaN
+                    : (float) (values[cell] - usual[m][cells.withinLeaf(cell) ? 1 : 0])
+                            * cells.weight(Metric.ALL[m], cell);
         }
         rowMedians[m] = medians(m, Shape.ROW, null);
         columnMedians[m] = medians(m, Shape.COLUMN, null);

@@ -30,6 +30,7 @@ import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
 import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.pairs.PairRoles;
+import io.rdmatest.scenarios.pairs.Unfinished;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.role.Delivery;
 import io.rdmatest.scenarios.role.DeliveryError;
@@ -120,6 +121,7 @@ final class RoleTypes {
         add("ping-pong-client", PingPongRoles.Client.class, PingPongRoles.Result.class);
         add("pair-server", PairRoles.Server.class, PairRoles.Result.class);
         add("pair-client", PairRoles.Client.class, PairRoles.Result.class);
+        add("pair-unfinished", Unfinished.Read.class, Unfinished.class);
         add(new Type<>(
                 "rping-server",
                 RpingRoles.Server.class,

@@ -22,17 +22,20 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Measures all ordered pairs of nodes, in rounds in which every node is in at most one pair. Distinguishes bad pairs from pairs
  * of which nothing is known.
  *
- * <p>Wrong data and a connection that breaks make a pair bad at once. Whatever a host that stalls shows as well gets a second
- * attempt: a slow pair, one that repeats packets, one whose peer, address or route is not found in time. Such a pair is bad if two
- * attempts show the same; a third one decides between two that differ. If the host was busy each time, the pair is not measured. A
- * node that fails with one partner after the other is given up: the rest of its pairs are not measured.
+ * <p>Wrong data and a refused request make a pair bad at once. Whatever a host that stalls shows as well gets a second attempt: a
+ * slow pair, one that repeats packets, one whose peer, address or route is not found in time, one whose peer no longer answers. Such
+ * a pair is bad if two attempts show the same; a third one decides between two that differ. If the host was busy each time, or each
+ * attempt shows something else, the pair is not measured. A node that fails with one partner after the other is given up: the rest of
+ * its pairs are not measured.
  */
 public final class AllPairs {
 
@@ -45,7 +48,8 @@ public final class AllPairs {
          *
          * @param pair which nodes
          * @return the values
-         * @throws Exception a failure; its {@link Cause} decides whether the fabric is at fault
+         * @throws Exception a failure; its {@link Cause} decides whether the fabric is at fault. A {@link FailedAttemptException}
+         *     says what was measured before
          */
         Sample measure(Pair pair) throws Exception;
     }
@@ -101,8 +105,10 @@ public final class AllPairs {
 
     /** What an attempt shows. Two that show the same make a pair bad. */
     private enum Symptom {
-        /** A peer, an address or a route that was not found. */
-        ABSENT,
+        /** A peer, an address or a route that was not found, or a peer that no longer answers. */
+        NO_ANSWER,
+        /** Some packets pass, and others never do. */
+        PATTERN,
         COUNTERS,
         LATENCY,
         BANDWIDTH,
@@ -131,15 +137,42 @@ public final class AllPairs {
                     : new Attempt(measured, why, text, shown);
         }
 
+        /** Returns an attempt that ended with a failure. */
+        static Attempt failed(Throwable thrown) {
+            FailedAttemptException known = thrown instanceof FailedAttemptException failed ? failed : null;
+            Throwable failure = known == null ? thrown : known.failure();
+            Cause cause = Cause.of(failure);
+            if (cause.verdict() != Cause.Verdict.FAILED || !cause.mayBeRetried()) {
+                return new Attempt(null, cause, text(failure));
+            }
+            String pattern = known == null ? null : known.pattern();
+            Symptom symptom = pattern == null ? Symptom.NO_ANSWER : Symptom.PATTERN;
+            String reason = (pattern == null ? "" : pattern + "; ") + text(failure);
+            Sample until = known == null || known.until().count() == 0 ? null : known.until();
+            return known != null && known.until().isSilenceOfABusyHost()
+                    ? new Attempt(until, Cause.HOST_BUSY, known.until().delayed() + "; " + reason, symptom)
+                    : new Attempt(until, cause, reason, symptom);
+        }
+
+        /** Returns whether the measurement ended before all values were there. */
+        boolean isFailed() {
+            return cause != null
+                    && (symptom == Symptom.NO_ANSWER || symptom == Symptom.PATTERN || symptom == Symptom.OTHER);
+        }
+
+        boolean isHosts() {
+            return cause == Cause.HOST_BUSY;
+        }
+
         boolean mayBeRetried() {
             return cause != null && (cause.mayBeRetried() || cause == Cause.THRESHOLD_MISSED);
         }
 
         /** Returns whether both attempts show the same of the fabric. */
         boolean isLike(Attempt other) {
-            return cause == other.cause
-                    ? symptom == other.symptom
-                    : symptom == Symptom.ABSENT && other.symptom == symptom;
+            return symptom == other.symptom
+                    && isHosts() == other.isHosts()
+                    && (symptom != Symptom.OTHER || cause == other.cause);
         }
     }
 
@@ -300,18 +333,11 @@ public final class AllPairs {
             Sample sample = measurement.measure(pair);
             attempt = judgedByErrors(sample);
         } catch (Throwable e) {
-            Cause cause = Cause.of(e);
-            attempt = new Attempt(
-                    null,
-                    cause,
-                    text(e),
-                    cause == Cause.PEER_ABSENT || cause == Cause.UNREACHABLE || cause == Cause.NO_ROUTE
-                            ? Symptom.ABSENT
-                            : Symptom.OTHER);
+            attempt = Attempt.failed(e);
         }
         Cell cell;
         synchronized (this) {
-            if (interrupted && attempt.sample() == null) {
+            if (interrupted && attempt.isFailed()) {
                 attempt = new Attempt(null, Cause.INTERRUPTED, "the run was interrupted");
             }
             List<Attempt> made = attempts.computeIfAbsent(pair, key -> new ArrayList<>(MOST_ATTEMPTS));
@@ -356,14 +382,17 @@ public final class AllPairs {
         return reason == null ? null : "node given up: " + reason;
     }
 
-    /** Records which nodes work, and the partners with which a node failed since it last worked. */
+    /**
+     * Records which nodes work, and the partners with which a node failed since it last worked. A failure that the host's delay
+     * explains counts as well: a dead node costs as much time beside a busy host.
+     */
     private void note(Pair pair, Attempt attempt) {
-        if (attempt.sample() != null) {
+        if (!attempt.isFailed()) {
             working.add(pair.server());
             working.add(pair.client());
             failedWith.remove(pair.server());
             failedWith.remove(pair.client());
-        } else if (isOfNode(attempt.cause())) {
+        } else if (attempt.isHosts() || isOfNode(attempt.cause())) {
             failedWith
                     .computeIfAbsent(pair.server(), key -> new LinkedHashSet<>())
                     .add(pair.client());
@@ -392,8 +421,10 @@ public final class AllPairs {
                     .toList();
             int limit = working.isEmpty() ? GIVE_UP : Math.min(GIVE_UP, tournament.nodes() - 1);
             if (against.size() >= (working.contains(node) ? GIVE_UP_LATER : limit)) {
-                synchronized (this) {
-                    failing.add(node);
+                if (isOfFabric(node, against)) {
+                    synchronized (this) {
+                        failing.add(node);
+                    }
                 }
                 giveUp(
                         node,
@@ -403,10 +434,22 @@ public final class AllPairs {
         });
     }
 
-    private synchronized String lastReason(int node, int partner) {
+    /** Returns whether the delay of a host explains at most all but two of a node's failures. */
+    private synchronized boolean isOfFabric(int node, List<Integer> partners) {
+        return partners.stream()
+                        .filter(partner ->
+                                attemptsOf(node, partner).anyMatch(attempt -> attempt.isFailed() && !attempt.isHosts()))
+                        .count()
+                >= 2;
+    }
+
+    private Stream<Attempt> attemptsOf(int node, int partner) {
         Pair pair = new Pair(node, partner);
-        return List.of(pair, pair.swapped()).stream()
-                .flatMap(each -> attempts.getOrDefault(each, List.of()).stream())
+        return Stream.of(pair, pair.swapped()).flatMap(each -> attempts.getOrDefault(each, List.of()).stream());
+    }
+
+    private synchronized String lastReason(int node, int partner) {
+        return attemptsOf(node, partner)
                 .map(Attempt::reason)
                 .filter(Objects::nonNull)
                 .reduce((first, second) -> second)
@@ -467,22 +510,25 @@ public final class AllPairs {
         Attempt first = judged.getFirst();
         Attempt last = judged.getLast();
         Cause cause = last.cause();
-        if (last.mayBeRetried() && made.size() == MOST_ATTEMPTS && !isDecided(judged)) {
-            // What differs each time is the host's, or nobody's.
+        boolean ofFabric =
+                last.mayBeRetried() && (last.isHosts() || (cause != null && cause.verdict() == Cause.Verdict.FAILED));
+        if (ofFabric && made.size() > 1 && !isDecided(judged)) {
             return new Cell(
                     pair,
                     Verdict.NOT_MEASURED,
                     last.sample(),
                     made.size(),
-                    Cause.HOST_BUSY,
+                    judged.stream().anyMatch(Attempt::isHosts) ? Cause.HOST_BUSY : Cause.ATTEMPTS_DISAGREE,
                     first.reason(),
-                    "each attempt shows something else: " + last.reason());
+                    judged.stream()
+                            .map(attempt -> attempt.reason() == null ? "good" : attempt.reason())
+                            .collect(Collectors.joining(", then ", "the attempts disagree: first ", "")));
         }
         Verdict verdict = cause == null
                 ? Verdict.GOOD
                 : cause.verdict() == Cause.Verdict.FAILED ? Verdict.BAD : Verdict.NOT_MEASURED;
         // The pair has had only one attempt: the second is still to come, its node was given up, or the run ended.
-        boolean once = made.size() == 1 && last.sample() != null && last.mayBeRetried();
+        boolean once = made.size() == 1 && !last.isFailed() && last.mayBeRetried();
         return new Cell(
                 pair,
                 verdict,

@@ -170,6 +170,7 @@ public final class PairRoles {
             PingPongRoles.Plan latency = plan.latency();
             return counted(
                     context,
+                    true,
                     plan,
                     latency == null ? null : new PingPongRoles.Server(latency, plan.pace()),
                     PairStream::accept);
@@ -188,6 +189,7 @@ public final class PairRoles {
             PingPongRoles.Plan latency = plan.latency();
             return counted(
                     new PatientContext(context),
+                    false,
                     plan,
                     latency == null ? null : new PingPongRoles.Client(latency, plan.pace()),
                     PairStream::connect);
@@ -201,8 +203,9 @@ public final class PairRoles {
      * @param operation how data was moved
      * @param server the results of the server
      * @param client the results of the client
+     * @param <T> the results
      */
-    public static Result poster(Operation operation, Result server, Result client) {
+    public static <T> T poster(Operation operation, T server, T client) {
         return operation == Operation.READ ? server : client;
     }
 
@@ -247,11 +250,42 @@ public final class PairRoles {
         PairStream open(RoleContext context, Plan plan, NearDevice near);
     }
 
+    /** What a side has measured by now. */
+    private static final class Course {
+
+        private PingPongRoles.Result pingPong = NO_ROUND_TRIP;
+        private boolean inBandwidth;
+        private @Nullable PairStream stream;
+
+        Unfinished unfinished(HostStall.Delay delay) {
+            Histogram latencies = pingPong.latencies();
+            return new Unfinished(
+                    latencies.getTotalCount(),
+                    latencies.getValueAtPercentile(50),
+                    latencies.getValueAtPercentile(99),
+                    latencies.getMaxValue(),
+                    inBandwidth,
+                    stream != null && stream.hasMoved(),
+                    delay);
+        }
+    }
+
     private static Result counted(
-            RoleContext context, Plan plan, @Nullable Role<PingPongRoles.Result> pingPong, Connection connection) {
+            RoleContext context,
+            boolean atServer,
+            Plan plan,
+            @Nullable Role<PingPongRoles.Result> pingPong,
+            Connection connection) {
+        Unfinished.forget(context, atServer);
+        Course course = new Course();
         try (NearDevice near = NearDevice.begin(context.device().device().name());
                 HostStall stall = HostStall.begin()) {
-            return counted(context, plan, pingPong, connection, near, stall);
+            try {
+                return counted(context, plan, pingPong, connection, near, stall, course);
+            } catch (RuntimeException | Error e) {
+                Unfinished.keep(context, atServer, course.unfinished(stall.end()));
+                throw e;
+            }
         }
     }
 
@@ -261,17 +295,22 @@ public final class PairRoles {
             @Nullable Role<PingPongRoles.Result> pingPong,
             Connection connection,
             NearDevice near,
-            HostStall stall) {
+            HostStall stall,
+            Course course) {
         near.node().ifPresent(node -> context.trace(() -> "measured on NUMA node " + node));
         Reading before = plan.counters() ? Reading.of(context) : Reading.NONE;
         PingPongRoles.Result result = pingPong == null ? NO_ROUND_TRIP : pingPong.run(context);
+        course.pingPong = result;
         Moved bandwidth = Moved.NOTHING;
         Moved rate = Moved.NOTHING;
         long verified = result.bytesVerified();
         if (plan.hasStreams()) {
             try (PairStream stream = connection.open(context, plan, near)) {
+                course.stream = stream;
                 if (plan.bandwidthSize() > 0) {
+                    course.inBandwidth = true;
                     bandwidth = stream.run(0, plan.bandwidthSize());
+                    course.inBandwidth = false;
                 }
                 if (plan.rateSize() > 0) {
                     rate = stream.run(1, plan.rateSize());

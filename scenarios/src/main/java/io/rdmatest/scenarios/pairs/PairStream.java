@@ -79,6 +79,7 @@ final class PairStream implements AutoCloseable {
     private RcLink.@Nullable Listener listener;
     private long bytesVerified;
     private long wordsHeard;
+    private boolean hasMoved;
 
     /** What a test does to the memory before the receiver looks at it. */
     Consumer<MemorySegment> beforeVerification = memory -> {};
@@ -331,6 +332,7 @@ final class PairStream implements AutoCloseable {
         boolean poll(int size) {
             Progress progress = link().progress();
             progress.poll();
+            hasMoved |= posts && progress.sends() > 0;
             boolean came = progress.receives() > taken;
             while (progress.receives() > taken) {
                 if (takesSends()) {
@@ -432,6 +434,11 @@ final class PairStream implements AutoCloseable {
     /** Returns the bytes that were compared at this side so far. */
     long bytesVerified() {
         return bytesVerified;
+    }
+
+    /** Returns whether requests of this side have completed; also after the stream was closed. */
+    boolean hasMoved() {
+        return hasMoved;
     }
 
     /**

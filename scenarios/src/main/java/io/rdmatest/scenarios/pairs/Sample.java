@@ -38,6 +38,12 @@ public record Sample(
      */
     private static final long LONG_DELAY = 500_000_000;
 
+    /**
+     * A delay of this many nanoseconds explains that a peer does not answer: it is the shortest time that rdma_cm programs give an
+     * address or a route. Retries of packets take longer.
+     */
+    private static final long SILENT_DELAY = 2_000_000_000;
+
     /** The number of values that support a 99th percentile. */
     static final int SUPPORTS_P99 = 100;
 
@@ -81,7 +87,16 @@ public record Sample(
 
     /** Returns whether a host that stalled explains that packets were repeated, or that the median or a rate is low. */
     boolean isOfABusyHost() {
-        return delay.longest() >= LONG_DELAY || delay.total() > MOST_DELAY * delay.elapsed();
+        return isBusyFor(LONG_DELAY);
+    }
+
+    /** Returns whether a host that stalled explains that a peer did not answer in time. */
+    boolean isSilenceOfABusyHost() {
+        return isBusyFor(SILENT_DELAY);
+    }
+
+    private boolean isBusyFor(long longDelay) {
+        return delay.longest() >= longDelay || delay.total() > MOST_DELAY * delay.elapsed();
     }
 
     /** Returns whether a host that stalled explains the tail. */

@@ -41,6 +41,9 @@ public final class ScenarioException extends RuntimeException implements Cause.C
         /** A host was too busy to measure. */
         HOST_BUSY(Cause.HOST_BUSY),
 
+        /** Each attempt of a measurement showed something else. */
+        ATTEMPTS_DISAGREE(Cause.ATTEMPTS_DISAGREE),
+
         /** This host can't run it: no device, no library, too little lockable memory, no permission. */
         HOST_NOT_READY(Cause.HOST_NOT_READY);
 

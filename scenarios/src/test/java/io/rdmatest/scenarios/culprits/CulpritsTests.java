@@ -12,11 +12,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Small matrices made by hand. Values scatter by some percent, as a multiple of 7 modulo 11 does. */
@@ -1053,6 +1055,67 @@ class CulpritsTests {
         assertThat(evidenceOf(cells, judged)).endsWith("; not confirmed with n0 and n1: 96 Gb/s");
         assertThat(evidenceOf(judged, other)).endsWith("; not confirmed with n0 and n1: 96 Gb/s");
         assertThat(evidenceOf(judged, cells, alone)).endsWith("; not confirmed with n0 and n1: 96 Gb/s");
+    }
+
+    // ---- few round trips ----
+
+    /** A median of one round trip is that round trip: a cell is no evidence by it, if others have more. */
+    @ParameterizedTest
+    @CsvSource({"1000, path n1 n2 rail0", "100, path n1 n2 rail0", "0, path n1 n2 rail0", "20, ''", "1, ''"})
+    void aLatencyOfFewRoundTripsMakesNoPath(long samples, String named) {
+        List<PairLine> cells =
+                matrix(6, 1, 0, (rail, from, to, good) -> from == 1 && to == 2 ? good.later(8, 8) : good);
+
+        assertThat(names(Culprits.of(measuredBy(cells, samples, cell -> isFrom(cell, "n1") && isTo(cell, "n2")))))
+                .containsExactlyElementsOf(named.isEmpty() ? List.of() : List.of(named));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1000, port n3 rail0 out", "0, port n3 rail0 out", "40, port n3 rail0 out", "1, ''"})
+    void latenciesOfFewRoundTripsNeedALargerEffectForAPort(long samples, String named) {
+        List<PairLine> cells = matrix(8, 1, 0, (rail, from, to, good) -> from == 3 ? good.later(3, 3) : good);
+
+        assertThat(names(Culprits.of(measuredBy(cells, samples, cell -> isFrom(cell, "n3")))))
+                .containsExactlyElementsOf(named.isEmpty() ? List.of() : List.of(named));
+    }
+
+    /** The number of round trips says nothing of a bandwidth. */
+    @Test
+    void aBandwidthCountsFullyBesideFewRoundTrips() {
+        List<PairLine> cells = matrix(8, 1, 0, (rail, from, to, good) -> from == 3 ? good.slower(0.5) : good);
+
+        assertThat(names(Culprits.of(measuredBy(cells, 1, cell -> true)))).containsExactly("port n3 rail0 out");
+    }
+
+    private static boolean isFrom(PairLine cell, String node) {
+        return cell.from().equals(node);
+    }
+
+    private static boolean isTo(PairLine cell, String node) {
+        return cell.to().equals(node);
+    }
+
+    private static List<PairLine> measuredBy(List<PairLine> cells, long samples, Predicate<PairLine> some) {
+        return cells.stream()
+                .map(cell -> new PairLine(
+                        cell.rail(),
+                        cell.from(),
+                        cell.to(),
+                        cell.fromLeaf(),
+                        cell.toLeaf(),
+                        cell.attempts(),
+                        cell.outcome(),
+                        cell.cause(),
+                        cell.lineRate(),
+                        cell.bandwidth(),
+                        cell.messageRate(),
+                        cell.latencyP50(),
+                        cell.latencyP99(),
+                        some.test(cell) ? samples : cell.samples(),
+                        cell.bytesVerified(),
+                        cell.fromCounters(),
+                        cell.toCounters()))
+                .toList();
     }
 
     private Path file(String name, List<PairLine> lines) throws IOException {

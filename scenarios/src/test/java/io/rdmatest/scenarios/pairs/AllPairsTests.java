@@ -194,9 +194,8 @@ class AllPairsTests {
         return Stream.of(
                 new AssertionError("wrong byte"),
                 new Caused(Cause.WRONG_DATA, "wrong byte"),
-                new Caused(Cause.RETRY_EXCEEDED, "IBV_WC_RETRY_EXC_ERR"),
-                new Caused(Cause.REJECTED, "rejected"),
-                new Caused(Cause.TIMEOUT, "no answer"));
+                new Caused(Cause.REMOTE_ACCESS, "IBV_WC_REM_ACCESS_ERR"),
+                new Caused(Cause.REJECTED, "rejected"));
     }
 
     /** The reproduction of a link that corrupts data once: the second attempt would have passed. */
@@ -290,9 +289,139 @@ class AllPairsTests {
 
     /** A symptom of a stall, and one of the fabric as well: only what shows twice is of the fabric. */
     static Stream<Measurement> symptoms() {
-        return Stream.of(pair -> losing(10), pair -> quick(100), pair -> sample(10, 1000), pair -> {
-            throw new Caused(Cause.PEER_ABSENT, "no address within 5 s");
+        return Stream.concat(
+                Stream.of(pair -> losing(10), pair -> quick(100), pair -> sample(10, 1000)),
+                failuresOfAStall().map(cause -> pair -> {
+                    throw new Caused(cause, "no answer within 5 s");
+                }));
+    }
+
+    static Stream<Cause> failuresOfAStall() {
+        return Stream.of(
+                Cause.PEER_ABSENT,
+                Cause.UNREACHABLE,
+                Cause.NO_ROUTE,
+                Cause.RETRY_EXCEEDED,
+                Cause.RNR_RETRY_EXCEEDED,
+                Cause.RESPONSE_TIMEOUT,
+                Cause.FLUSHED,
+                Cause.PEER_LOST,
+                Cause.TIMEOUT);
+    }
+
+    @ParameterizedTest
+    @MethodSource("failuresOfAStall")
+    void aPeerThatDoesNotAnswerTwiceIsBad(Cause cause) throws Exception {
+        Pair silent = new Pair(2, 0);
+        AtomicInteger tries = new AtomicInteger();
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            if (pair.equals(silent)) {
+                // A path that loses all shows it by whichever step waits.
+                throw new Caused(tries.getAndIncrement() == 0 ? Cause.TIMEOUT : cause, "no answer");
+            }
+            return quick(10);
         });
+
+        assertThat(cells.get(silent))
+                .isEqualTo(new Cell(silent, Verdict.BAD, null, 2, cause, "no answer", "no answer"));
+        assertThat(cells.get(silent).outcome()).isEqualTo(Outcome.FAILED);
+        assertThat(cells.values().stream().filter(cell -> cell.verdict() == Verdict.GOOD))
+                .hasSize(11);
+    }
+
+    private static FailedAttemptException silent(Cause cause, HostStall.Delay delay) {
+        return failed(cause, Double.NaN, 0, delay, null);
+    }
+
+    private static FailedAttemptException failed(
+            Cause cause, double p50, long count, HostStall.Delay delay, @Nullable String pattern) {
+        return new FailedAttemptException(
+                new Caused(cause, "no answer"),
+                new Sample(p50, p50, p50, count, Rates.NONE, new TreeMap<>(), new TreeMap<>(), delay),
+                pattern);
+    }
+
+    @ParameterizedTest
+    @MethodSource("failuresOfAStall")
+    void aPeerWhoseHostStalledEachTimeIsNotMeasured(Cause cause) throws Exception {
+        Pair stalled = new Pair(2, 0);
+        HostStall.Delay late = new HostStall.Delay(2_100_000_000L, 2_200_000_000L, 12_000_000_000L);
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            if (pair.equals(stalled)) {
+                throw silent(cause, late);
+            }
+            return quick(10);
+        });
+
+        assertThat(cells.get(stalled))
+                .extracting(Cell::verdict, Cell::outcome, Cell::cause, Cell::attempts, Cell::reason)
+                .containsExactly(
+                        Verdict.NOT_MEASURED,
+                        Outcome.NOT_MEASURED,
+                        Cause.HOST_BUSY,
+                        2,
+                        "the host was busy: it ran the measurement up to 2100 ms late, and 2200 ms of 12000 ms in"
+                                + " all; no answer");
+    }
+
+    @Test
+    void aStallThatIsTooShortForTheFailureExplainsNothing() throws Exception {
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            if (pair.equals(new Pair(2, 0))) {
+                throw silent(Cause.RETRY_EXCEEDED, new HostStall.Delay(900_000_000, 900_000_000, 12_000_000_000L));
+            }
+            return quick(10);
+        });
+
+        assertThat(cells.get(new Pair(2, 0)).verdict()).isEqualTo(Verdict.BAD);
+        assertThat(cells.get(new Pair(2, 0)).cause()).isEqualTo(Cause.RETRY_EXCEEDED);
+    }
+
+    /** A stall explains no damaged data. */
+    @Test
+    void wrongDataIsBadAtOnceBesideAStall() throws Exception {
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            if (pair.equals(new Pair(2, 0))) {
+                throw silent(Cause.WRONG_DATA, new HostStall.Delay(5_000_000_000L, 5_000_000_000L, 6_000_000_000L));
+            }
+            return quick(10);
+        });
+
+        assertThat(cells.get(new Pair(2, 0)).verdict()).isEqualTo(Verdict.BAD);
+        assertThat(cells.get(new Pair(2, 0)).attempts()).isEqualTo(1);
+    }
+
+    /** RoCE packets above the MTU of a switch are lost, and small ones pass. */
+    @Test
+    void whereOnlySmallPacketsPassThePatternIsToldAndTheLatencyIsKept() throws Exception {
+        Pair narrow = new Pair(2, 0);
+        String pattern = "64 bytes pass, full packets don't: check the MTU of the switches on this path";
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            if (pair.equals(narrow)) {
+                throw failed(Cause.RETRY_EXCEEDED, 11, 200, HostStall.Delay.NONE, pattern);
+            }
+            return quick(10);
+        });
+
+        Cell cell = cells.get(narrow);
+        assertThat(cell)
+                .extracting(Cell::verdict, Cell::outcome, Cell::cause, Cell::attempts, Cell::reason)
+                .containsExactly(Verdict.BAD, Outcome.FAILED, Cause.RETRY_EXCEEDED, 2, pattern + "; no answer");
+        assertThat(cell.sample().p50()).isEqualTo(11);
+        assertThat(cell.sample().count()).isEqualTo(200);
+    }
+
+    @Test
+    void aPathThatFailsOnceWithFullPacketsAndThenWorksIsGood() throws Exception {
+        AtomicInteger tries = new AtomicInteger();
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            if (pair.equals(new Pair(2, 0)) && tries.getAndIncrement() == 0) {
+                throw failed(Cause.RETRY_EXCEEDED, 11, 200, HostStall.Delay.NONE, "full packets don't pass");
+            }
+            return quick(10);
+        });
+
+        assertThat(cells.get(new Pair(2, 0)).verdict()).isEqualTo(Verdict.GOOD);
     }
 
     @ParameterizedTest
@@ -331,7 +460,33 @@ class AllPairsTests {
 
         assertThat(cells.get(new Pair(2, 0)).verdict()).isEqualTo(Verdict.NOT_MEASURED);
         assertThat(cells.get(new Pair(2, 0)).outcome()).isEqualTo(Outcome.NOT_MEASURED);
+        // No stall was measured.
+        assertThat(cells.get(new Pair(2, 0)).cause()).isEqualTo(Cause.ATTEMPTS_DISAGREE);
+        assertThat(cells.get(new Pair(2, 0)).reason())
+                .isEqualTo(
+                        "the attempts disagree: first 10.0 times the lower quartile of all pairs, then error counters"
+                                + " increased: completer_retry_err +47 at the server, then its 99th percentile, 1000, is 100"
+                                + " times its median");
+    }
+
+    @Test
+    void aStallInOneOfThreeAttemptsThatDifferIsTheCause() throws Exception {
+        HostStall.Delay late = new HostStall.Delay(2_100_000_000L, 2_200_000_000L, 12_000_000_000L);
+        AtomicInteger tries = new AtomicInteger();
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            if (!pair.equals(new Pair(2, 0))) {
+                return quick(10);
+            }
+            return switch (tries.getAndIncrement()) {
+                case 0 -> quick(100);
+                case 1 -> throw silent(Cause.TIMEOUT, late);
+                default -> losing(10);
+            };
+        });
+
+        assertThat(cells.get(new Pair(2, 0)).verdict()).isEqualTo(Verdict.NOT_MEASURED);
         assertThat(cells.get(new Pair(2, 0)).cause()).isEqualTo(Cause.HOST_BUSY);
+        assertThat(cells.get(new Pair(2, 0)).reason()).startsWith("the attempts disagree: first 10.0 times the lower");
     }
 
     @Test
@@ -512,7 +667,7 @@ class AllPairsTests {
                         toldBefore.add(told.size());
                     }
                     if (pair.equals(new Pair(2, 3))) {
-                        throw new Caused(Cause.RETRY_EXCEEDED, "no acknowledgement");
+                        throw new Caused(Cause.REMOTE_ACCESS, "no access");
                     }
                     return moving(pair.equals(slow) ? 40e9 : 96e9, 100e9);
                 },
@@ -526,7 +681,7 @@ class AllPairsTests {
                 .containsExactly(tuple(1, null), tuple(2, Cause.OUTLIER));
         assertThat(told.stream().filter(cell -> cell.pair().equals(new Pair(2, 3))))
                 .extracting(Cell::outcome, Cell::cause)
-                .containsExactly(tuple(Outcome.FAILED, Cause.RETRY_EXCEEDED));
+                .containsExactly(tuple(Outcome.FAILED, Cause.REMOTE_ACCESS));
     }
 
     // ---- nodes that are given up ----
@@ -561,6 +716,43 @@ class AllPairsTests {
                 assertThat(cell.reason()).startsWith("node given up: its pairs with 3 different nodes failed");
             }
         });
+    }
+
+    /** A dead node costs time beside a busy host as well, though nothing says then that the node is bad. */
+    @Test
+    void aNodeThatReachesNobodyBesideABusyHostIsGivenUpAndNotCalledBad() throws Exception {
+        HostStall.Delay late = new HostStall.Delay(2_100_000_000L, 2_200_000_000L, 12_000_000_000L);
+        AtomicInteger tries = new AtomicInteger();
+        AllPairs all = ran(16, RULES, pair -> {
+            if (has(pair, 5)) {
+                tries.incrementAndGet();
+                throw silent(Cause.TIMEOUT, late);
+            }
+            return quick(10);
+        });
+
+        assertThat(tries).hasValue(3);
+        assertThat(all.givenUp()).containsOnlyKeys(5);
+        assertThat(all.cells()).filteredOn(cell -> has(cell.pair(), 5)).allSatisfy(cell -> {
+            assertThat(cell.verdict()).isEqualTo(Verdict.NOT_MEASURED);
+            assertThat(cell.cause()).isNotEqualTo(Cause.GIVEN_UP);
+        });
+    }
+
+    @Test
+    void aNodeThatNoStallExplainsTwiceIsGivenUpAsBad() throws Exception {
+        HostStall.Delay late = new HostStall.Delay(2_100_000_000L, 2_200_000_000L, 12_000_000_000L);
+        AtomicInteger tries = new AtomicInteger();
+        AllPairs all = ran(16, RULES, pair -> {
+            if (has(pair, 5)) {
+                throw silent(Cause.TIMEOUT, tries.getAndIncrement() == 0 ? late : HostStall.Delay.NONE);
+            }
+            return quick(10);
+        });
+
+        assertThat(all.givenUp()).containsOnlyKeys(5);
+        assertThat(all.cells().stream().filter(cell -> cell.cause() == Cause.GIVEN_UP))
+                .hasSize(27);
     }
 
     @Test
