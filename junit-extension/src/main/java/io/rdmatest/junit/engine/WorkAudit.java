@@ -121,7 +121,8 @@ final class WorkAudit {
         if (events) {
             contexts.forEach(context -> attempt(() -> takeEvents(context)));
         }
-        if (found.isEmpty()) {
+        // A failure that is no finding explains the state, too.
+        if (found.isEmpty() && failures.isEmpty()) {
             unaware.forEach(pair -> attempt(() -> judgeState(pair)));
         }
         // A mistake of the test explains the failures beside it.
