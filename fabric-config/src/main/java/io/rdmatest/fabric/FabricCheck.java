@@ -216,7 +216,7 @@ public final class FabricCheck {
         }
 
         /**
-         * Returns what keeps the node from being used: it is not reached, not ready, or another node, too.
+         * Returns what keeps the node from being used: it is not reached, not ready, or the same machine as another node.
          *
          * @return {@code node b: its launch command ...}; empty if it can be used
          */
@@ -356,8 +356,8 @@ public final class FabricCheck {
                 String text = onPort != null
                         ? "it is the same machine as node " + onPort + ", "
                                 + result.host().get("host") + ", with the same " + port
-                                + ": a pair of them measures one device; to do: correct the launch of one, or leave it"
-                                + " out"
+                                + ": a pair of them measures one device; to do: correct the launch of one, or remove"
+                                + " it from the file"
                         : onGid != null
                                 ? "its GID " + place.gid() + " is also that of node " + onGid
                                         + ": a pair of them connects to itself; to do: if they are one machine,"
@@ -437,6 +437,7 @@ public final class FabricCheck {
         List<Place> places = new ArrayList<>();
         List<String> unknown = new ArrayList<>();
         if (probe.answered()) {
+            probe.managerNotLoaded().ifPresent(unknown::add);
             for (Map.Entry<String, Node> rail : onRails(node).entrySet()) {
                 Node on = rail.getValue();
                 try {

@@ -88,6 +88,7 @@ final class NodeProbe {
     private final Map<GidEntry, String> interfacesOfGids = new HashMap<>();
     private final NodeSettings settings = new NodeSettings();
     private String machine = "";
+    private String manager = "";
     private boolean answered;
 
     private NodeProbe(Node node) {
@@ -210,15 +211,21 @@ final class NodeProbe {
     }
 
     private void judgeManager(List<String> lines) {
-        String missing = value(lines, "no-manager ");
-        if (!missing.isEmpty()) {
-            notReady(
-                    missing.equals("container")
-                            ? "the container there lacks /dev/infiniband/rdma_cm, which connections need: start it"
-                                    + " with --device /dev/infiniband/rdma_cm"
-                            : "/dev/infiniband/rdma_cm is missing there, which connections need: load the kernel module"
-                                    + " ('modprobe rdma_ucm' as root, for a container on its host)");
+        manager = value(lines, "no-manager ");
+        if (manager.equals("container")) {
+            notReady("the container there lacks /dev/infiniband/rdma_cm, which connections need: start it with --device"
+                    + " /dev/infiniband/rdma_cm");
         }
+    }
+
+    /** Tells that the module of the connection manager is not loaded; empty if it is. The first connection loads it on a host. */
+    Optional<String> managerNotLoaded() {
+        return manager.equals("module")
+                ? Optional.of(
+                        "the connection manager: /dev/infiniband/rdma_cm is missing there, and Linux makes it at the"
+                                + " first connection; if that fails, load the kernel module ('modprobe rdma_ucm' as root, for a"
+                                + " container on its host)")
+                : Optional.empty();
     }
 
     private void notReady(String text) {

@@ -337,9 +337,9 @@ class NodeComparisonTests {
                         on("d", "boot-2 net:[1]", "mlx5_0", "192.0.2.3")))
                 .containsExactly(
                         "node c: it is the same machine as node b, h, with the same mlx5_0/1: a pair of them measures"
-                                + " one device; to do: correct the launch of one, or leave it out",
+                                + " one device; to do: correct the launch of one, or remove it from the file",
                         "node d: it is the same machine as node b, h, with the same mlx5_0/1: a pair of them measures"
-                                + " one device; to do: correct the launch of one, or leave it out");
+                                + " one device; to do: correct the launch of one, or remove it from the file");
     }
 
     /** A host that has no shell, or no /proc, does not tell which machine it is. */

@@ -120,12 +120,21 @@ public final class EventChannel extends NativeResource {
 
     /**
      * Returns why no channel can be created on this host: the file of the connection manager is missing, as in a container that was
-     * given a device only.
+     * given a device only. On a host, the first attempt to create a channel makes Linux load the module that makes the file.
      *
-     * @return one sentence with the cure; empty if the file is there, or there is no device
+     * @return one sentence with the cure; empty if a channel can be created, or there is no device
      */
     public static Optional<String> unusable() {
-        return ManagerFile.missing();
+        Optional<String> missing = ManagerFile.missing();
+        if (missing.isPresent()) {
+            try {
+                create().close();
+                return Optional.empty();
+            } catch (RdmaException e) {
+                return missing;
+            }
+        }
+        return missing;
     }
 
     /**

@@ -360,7 +360,7 @@ public final class CompletionQueue extends VerbsObject {
             queuePair.completed(alone, sends, receives, undecided);
         }
         if (failures != 0) {
-            context.takeFailures(failures);
+            DeviceContext.takeFailures(failures);
         }
     }
 

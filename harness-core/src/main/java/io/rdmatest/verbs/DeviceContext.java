@@ -82,9 +82,11 @@ public final class DeviceContext extends VerbsObject {
     /** Whether completions have a flag with the kernel's value: see {@link Completions#mendFlags()}. */
     final boolean hasFlagsOfKernel;
 
+    /** Of all devices: the two ends of a connection may have one each. */
+    private static final AtomicLong FAILURES_TAKEN = new AtomicLong();
+
     private final Transport transport;
     private final int asyncFd;
-    private final AtomicLong failuresTaken;
     /** Null until the first query. */
     private volatile @Nullable Boolean atomics;
 
@@ -102,7 +104,6 @@ public final class DeviceContext extends VerbsObject {
         this.transport = Transport.of(
                 ibv_device.transport_type(ibv_context.device(handle).reinterpret(ibv_device.sizeof())));
         this.asyncFd = ibv_context.async_fd(handle);
-        this.failuresTaken = new AtomicLong();
         super("context", handle, name, parents);
         Descriptors.makeNonBlocking(asyncFd);
     }
@@ -608,12 +609,12 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /** Counts completions with an error status that were polled; not on the hot path. */
-    void takeFailures(int count) {
-        long ignored = failuresTaken.addAndGet(count);
+    static void takeFailures(int count) {
+        long ignored = FAILURES_TAKEN.addAndGet(count);
     }
 
-    long failuresTaken() {
-        return failuresTaken.get();
+    static long failuresTaken() {
+        return FAILURES_TAKEN.get();
     }
 
     /** Takes the next asynchronous event, if there is one now (ibv_get_async_event(3)). */

@@ -65,7 +65,7 @@ public final class QueuePair extends VerbsObject {
     private final ReceiveRequests singleReceive;
     private final WorkCounts counts;
 
-    /** How many failed completions of the device were taken before the queue pair was made. */
+    /** How many failed completions of all devices were taken before the queue pair was made. */
     private final long failuresBefore;
 
     /** Whether the last change of state that the program asked for leads to ERR. */
@@ -100,7 +100,7 @@ public final class QueuePair extends VerbsObject {
         this.singleSend = singleSend;
         this.singleReceive = singleReceive;
         this.counts = new WorkCounts();
-        this.failuresBefore = protectionDomain.context().failuresTaken();
+        this.failuresBefore = DeviceContext.failuresTaken();
         super("qp", handle, protectionDomain.deviceName(), parents);
         singleSend.ownedBy(this);
         singleReceive.ownedBy(this);
@@ -265,11 +265,11 @@ public final class QueuePair extends VerbsObject {
 
     /**
      * Tells whether the program has reason to know of the error state: it moved the queue pair there itself or disconnected, or
-     * it took a failed completion from a queue of the device since the queue pair was made. That completion may be the peer's:
-     * a refused request moves both ends of a connection to ERR.
+     * it took a failed completion from any queue since the queue pair was made. That completion may be the peer's, which may be on
+     * another device: a refused request moves both ends of a connection to ERR.
      */
     public boolean isErrorKnown() {
-        return errorIntended || context.failuresTaken() != failuresBefore;
+        return errorIntended || DeviceContext.failuresTaken() != failuresBefore;
     }
 
     boolean isDatagram() {

@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.MethodOrderer;
@@ -87,7 +88,7 @@ class WorkAuditIT {
         assertThat(run.failure("neverPolls"))
                 .satisfies(failure -> assertThat(firstLine(failure))
                         .matches("client qp \\w+/\\d+: 1 completion with IBV_WC_REM_ACCESS_ERR was never polled;"
-                                + " a test that provokes that is annotated with @IgnoreCompletions"))
+                                + " annotate a test that provokes this with @IgnoreCompletions"))
                 .extracting(Cause::of)
                 .isEqualTo(Cause.REMOTE_ACCESS);
         assertThat(run.failure("overruns"))
@@ -125,6 +126,26 @@ class WorkAuditIT {
         }
 
         @RdmaTest
+        @IgnoreCounters
+        void expectsItOfAReceiveThatIsTooShort(Connection connection, MemoryRegion source, MemoryRegion target) {
+            connection.server().queuePair().postReceive(1, target, 0, 32);
+            connection.client().queuePair().postSend(2, source, 0, 64, SendFlag.SIGNALED);
+            assertThat(connection.client().sendQueue().awaitAny(1, STEP))
+                    .noneMatch(completion -> completion.status() == Status.SUCCESS);
+        }
+
+        @RdmaTest
+        @IgnoreCounters
+        void endsItsPeer(RdmaResources resources, MemoryRegion source) {
+            Connection impatient = resources.connection(ConnectionOptions.defaults()
+                    .mode(ConnectionMode.RAW)
+                    .protectionDomain(source.protectionDomain())
+                    .retries(1, 1));
+            impatient.server().queuePair().toError();
+            impatient.client().queuePair().postSend(1, source, 0, 64, SendFlag.SIGNALED);
+        }
+
+        @RdmaTest
         void disconnects(Connection connection, MemoryRegion target) {
             connection.server().queuePair().postReceive(1, target, 0, 64);
             connection.client().queuePair().postReceive(1, target, 0, 64);
@@ -154,8 +175,9 @@ class WorkAuditIT {
     }
 
     @Test
+    @IgnoreCounters
     void leavesAloneWhatATestProvokesAndNotices() {
-        Run.of(NoticedTestCase.class).allSucceeded(6);
+        Run.of(NoticedTestCase.class).allSucceeded(8);
     }
 
     @RdmaTest(timeout = "60 s")
@@ -182,6 +204,23 @@ class WorkAuditIT {
         assertThat(run.succeeded()).containsExactly("writes()");
         assertThat(run.failure("WorkAuditIT$SharedTestCase"))
                 .hasMessageContaining("1 completion with IBV_WC_REM_ACCESS_ERR was never polled");
+    }
+
+    /** It hangs elsewhere than in a wait for the silent write. */
+    @RdmaTest(timeout = "1 s")
+    static class HangingTestCase {
+        @RdmaTest
+        void hangs(Connection connection, MemoryRegion source, MemoryRegion target) throws InterruptedException {
+            connection.client().queuePair().postWrite(1, source, 0, 64, target.address(), target.rkey());
+            new CountDownLatch(1).await();
+        }
+    }
+
+    @Test
+    void aTestThatHangsElsewhereIsNotToldOfItsSilentWrites() {
+        assertThat(Run.of(HangingTestCase.class).failure("hangs"))
+                .hasMessageContaining("did not finish within 1 s")
+                .hasMessageNotContaining("nothing will come");
     }
 
     @RdmaTest(timeout = "60 s")

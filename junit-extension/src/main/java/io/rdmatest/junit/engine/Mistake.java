@@ -48,13 +48,24 @@ final class Mistake {
      */
     static Optional<String> ofSilence(QueuePair queuePair, Collection<QueuePair> all, boolean receiverNotReady) {
         OutstandingWork work = queuePair.work();
-        boolean onlySends = queuePair.receiveQueue() != queuePair.sendQueue() || work.receives() == 0;
-        if (onlySends && work.signaled() == 0 && work.unsignaled() > 0 && work.undecided() == 0) {
+        // The queue that is awaited may be that of other queue pairs, too.
+        boolean onlyThese = all.stream().noneMatch(other -> mayComplete(other, queuePair));
+        if (onlyThese && work.signaled() == 0 && work.unsignaled() > 0 && work.undecided() == 0) {
             long silent = work.unsignaled();
             return Optional.of(silent + (silent == 1 ? " send was" : " sends were") + " posted without SIGNALED and "
                     + (silent == 1 ? "completes" : "complete") + " silently: nothing will come");
         }
         return receiverNotReady && work.sends() > 0 ? withoutReceive(queuePair, all) : Optional.empty();
+    }
+
+    /** Tells whether something of a queue pair can still complete on the send queue of another one, or of this one a receive. */
+    private static boolean mayComplete(QueuePair other, QueuePair sender) {
+        SharedReceiveQueue shared = other.srq();
+        return other.receiveQueue() == sender.sendQueue()
+                        && (shared == null ? other.work() : shared.work()).receives() > 0
+                || other != sender
+                        && other.sendQueue() == sender.sendQueue()
+                        && other.work().signaled() > 0;
     }
 
     private static Optional<String> withoutReceive(QueuePair queuePair, Collection<QueuePair> all) {

@@ -2,17 +2,21 @@ package io.rdmatest.junit.engine;
 
 import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
+import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.IgnoreCompletions;
+import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.AsyncEvent;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.OutstandingWork;
 import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.Transport;
 import io.rdmatest.verbs.WorkCompletion;
 import java.time.Duration;
@@ -24,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.commons.support.AnnotationSupport;
 
@@ -44,18 +49,28 @@ final class WorkAudit {
 
     private static final int BATCH = 64;
 
-    private static final String OPT_OUT = "; a test that provokes that is annotated with @IgnoreCompletions";
+    private static final String OPT_OUT = "; annotate a test that provokes this with @IgnoreCompletions";
 
     /** More than any queue holds: a program that goes on to post must not keep the audit busy. */
     private static final int MOST = 1 << 20;
 
-    private record Failed(int queuePair, WorkCompletion.Status status) {}
+    /** The number of a queue pair is its own only on its device, which the queue tells. */
+    private record Failed(CompletionQueue queue, int queuePair, WorkCompletion.Status status) {
+
+        boolean isOf(QueuePair pair) {
+            return pair.number() == queuePair && (pair.sendQueue() == queue || pair.receiveQueue() == queue);
+        }
+    }
 
     private final List<CompletionQueue> queues = new ArrayList<>();
     private final List<QueuePair> queuePairs = new ArrayList<>();
     private final Set<DeviceContext> contexts = new LinkedHashSet<>();
     private final Set<CompletionQueue> overrun = new LinkedHashSet<>();
+    private final Map<Failed, Integer> failures = new LinkedHashMap<>();
     private final List<Error> found = new ArrayList<>();
+
+    /** The queue pairs of which the test has no reason to know that they fail. */
+    private final List<QueuePair> unaware;
 
     private WorkAudit(List<NativeResource> provided) {
         for (NativeResource resource : provided) {
@@ -67,6 +82,8 @@ final class WorkAudit {
                 contexts.add(queuePair.protectionDomain().context());
             }
         }
+        // The audit itself takes failed completions, which makes errors known.
+        unaware = queuePairs.stream().filter(pair -> !pair.isErrorKnown()).toList();
     }
 
     /** Tells whether a test, or what encloses it, says that it leaves failed work behind. */
@@ -88,55 +105,63 @@ final class WorkAudit {
      * Drains the queues, and returns what is wrong with them.
      *
      * @param provided native objects, of which queues and queue pairs are looked at
-     * @param alone whether no other test shared the device: only then asynchronous events are taken
+     * @param events whether asynchronous events of the devices are taken: no later test, and no thread of one, may wait for them
      * @return errors to throw; may be empty
      */
-    static List<Error> of(List<NativeResource> provided, boolean alone) {
+    static List<Error> of(List<NativeResource> provided, boolean events) {
         WorkAudit audit = new WorkAudit(provided);
-        try {
-            audit.look(alone);
-        } catch (RuntimeException e) {
-            // The device is gone, or the test still closes things on another thread. Their release tells.
-            return List.of();
-        }
+        audit.look(events);
         return audit.found;
     }
 
-    private void look(boolean alone) {
-        // The audit itself takes failed completions, which makes errors known.
-        List<QueuePair> unaware =
-                queuePairs.stream().filter(pair -> !pair.isErrorKnown()).toList();
+    private void look(boolean events) {
         queues.forEach(this::judgeDepth);
-        Map<Failed, Integer> failures = drain();
-        failures.forEach((failed, count) -> judge(failed, count, failures.keySet()));
-        if (alone) {
-            contexts.forEach(context -> takeEvents(context, unaware));
+        attempt(this::drain);
+        failures.forEach((failed, count) -> attempt(() -> judge(failed, count)));
+        if (events) {
+            contexts.forEach(context -> attempt(() -> takeEvents(context)));
         }
-        if (found.isEmpty()) {
-            unaware.forEach(this::judgeState);
+        // A failure that is no finding explains the state, too.
+        if (found.isEmpty() && failures.isEmpty()) {
+            unaware.forEach(pair -> attempt(() -> judgeState(pair)));
         }
         // A mistake of the test explains the failures beside it.
         found.sort(Comparator.comparing(error -> error instanceof FabricError));
     }
 
-    /** Takes what is there, and what is still to come: the refusal of a request may be under way when the test ends. */
-    private Map<Failed, Integer> drain() {
-        Map<Failed, Integer> failures = new LinkedHashMap<>();
-        long deadline = Deadline.end(LAST_SENDS);
-        do {
-            queues.forEach(queue -> drain(queue, failures));
-        } while (queuePairs.stream().anyMatch(this::isSending) && !Deadline.isOver(deadline));
-        return failures;
+    /** Does a part of the audit. What was found before it fails counts. */
+    private static void attempt(Runnable part) {
+        try {
+            part.run();
+        } catch (RuntimeException e) {
+            // The device is gone, or the test still closes things on another thread. Their release tells.
+            return;
+        }
     }
 
-    private static void drain(CompletionQueue queue, Map<Failed, Integer> failures) {
-        Completions batch = queue.newCompletions(BATCH);
+    /** Takes what is there, and what is still to come: the refusal of a request may be under way when the test ends. */
+    private void drain() {
+        if (queues.isEmpty()) {
+            return;
+        }
+        Completions batch = queues.getFirst().newCompletions(BATCH);
+        long deadline = Deadline.end(LAST_SENDS);
+        while (true) {
+            queues.forEach(queue -> drain(queue, batch));
+            if (queuePairs.stream().noneMatch(this::isSending) || Deadline.isOver(deadline)) {
+                return;
+            }
+            Thread.yield();
+        }
+    }
+
+    private void drain(CompletionQueue queue, Completions batch) {
         int polled = queue.poll(batch);
         for (int taken = polled; polled > 0 && taken < MOST; taken += polled) {
             for (int i = 0; i < polled; i++) {
                 WorkCompletion.Status status = batch.status(i);
                 if (status != WorkCompletion.Status.SUCCESS && status != WorkCompletion.Status.WR_FLUSH_ERR) {
-                    failures.merge(new Failed(batch.qpNumber(i), status), 1, Integer::sum);
+                    failures.merge(new Failed(queue, batch.qpNumber(i), status), 1, Integer::sum);
                 }
             }
             polled = queue.poll(batch);
@@ -172,43 +197,85 @@ final class WorkAudit {
         }
     }
 
-    private void judge(Failed failed, int count, Set<Failed> all) {
-        Optional<QueuePair> queuePair = queuePairs.stream()
-                .filter(pair -> pair.number() == failed.queuePair())
-                .findFirst();
+    private void judge(Failed failed, int count) {
+        Optional<QueuePair> queuePair = queuePairs.stream().filter(failed::isOf).findFirst();
+        if (queuePair.filter(pair -> isExpected(failed, pair)).isPresent()) {
+            return;
+        }
         String message = queuePair.map(WorkAudit::name).orElseGet(() -> "a closed queue pair, " + failed.queuePair())
                 + ": " + count + " completion" + (count == 1 ? "" : "s") + " with "
                 + failed.status().ibvName() + (count == 1 ? " was" : " were") + " never polled";
         Optional<String> mistake =
                 queuePair.flatMap(pair -> Mistake.of(failed.status().ibvName(), pair, queuePairs)
-                        .or(() -> ofReceiver(pair, failed.status(), all)));
+                        .or(() -> ofReceiver(pair, failed.status()))
+                        .or(() -> pair.sendQueue() == failed.queue()
+                                ? Optional.empty()
+                                : Mistake.unfitReceive(pair, failed.status())));
         found.add(
                 mistake.isPresent()
                         ? new TestFaultError(Cause.WRONG_USE, message + ": " + mistake.get())
                         : new FabricError(Cause.ofCompletion(failed.status().ibvName()), message + OPT_OUT));
     }
 
+    /** Tells whether a failure follows from what the test did or has seen: it ended the peer, or took the peer's failure. */
+    private boolean isExpected(Failed failed, QueuePair pair) {
+        return failed.status() == WorkCompletion.Status.RETRY_EXC_ERR
+                ? isPeerEnded(pair)
+                : failed.queue() == pair.receiveQueue()
+                        && !unaware.contains(pair)
+                        && Mistake.unfitReceive(pair, failed.status()).isPresent();
+    }
+
+    /** Tells whether the peer of an unanswered sender is of this process, and the test closed it or moved it out of service. */
+    private boolean isPeerEnded(QueuePair sender) {
+        QueuePairModification its = sender.query();
+        List<QueuePair> peers = Ledger.live().stream()
+                .filter(QueuePair.class::isInstance)
+                .map(QueuePair.class::cast)
+                .filter(pair -> pair != sender && pair.number() == its.destinationQp())
+                .toList();
+        if (peers.isEmpty()) {
+            return isOfThisPort(sender.protectionDomain().context(), its.addressVector());
+        }
+        return peers.stream()
+                .anyMatch(pair -> !unaware.contains(pair)
+                        && switch (pair.state()) {
+                            case RESET, INIT, ERR -> true;
+                            default -> false;
+                        });
+    }
+
+    private static boolean isOfThisPort(DeviceContext context, @Nullable AddressHandleAttributes destination) {
+        if (destination == null) {
+            return false;
+        }
+        Gid gid = destination.gid();
+        return gid == null
+                ? destination.lid() == context.port(destination.port()).lid()
+                : gid.equals(context.gid(destination.port(), destination.gidIndex()));
+    }
+
     /** What the receiver of a refused message says is taken off its queue by now. */
-    private Optional<String> ofReceiver(QueuePair sender, WorkCompletion.Status status, Set<Failed> all) {
+    private Optional<String> ofReceiver(QueuePair sender, WorkCompletion.Status status) {
         if (!Mistake.mayBeTheReceivers(status.ibvName())) {
             return Optional.empty();
         }
         return Mistake.peer(sender, queuePairs)
-                .flatMap(peer -> all.stream()
-                        .filter(other -> other.queuePair() == peer.number())
+                .flatMap(peer -> failures.keySet().stream()
+                        .filter(other -> other.isOf(peer))
                         .flatMap(other -> Mistake.unfitReceive(peer, other.status()).stream())
                         .findFirst());
     }
 
-    private void takeEvents(DeviceContext context, List<QueuePair> unaware) {
+    private void takeEvents(DeviceContext context) {
         Optional<AsyncEvent> event = context.pollAsyncEvent();
         for (int taken = 1; event.isPresent() && taken < MOST; taken++) {
-            judge(event.get(), unaware);
+            judge(event.get());
             event = context.pollAsyncEvent();
         }
     }
 
-    private void judge(AsyncEvent event, List<QueuePair> unaware) {
+    private void judge(AsyncEvent event) {
         switch (event.type()) {
             case CQ_ERR ->
                 queues.stream()
@@ -231,9 +298,15 @@ final class WorkAudit {
         }
     }
 
-    /** The connection manager of iWARP moves a queue pair to ERR when the peer closes. */
+    /**
+     * The connection manager of iWARP moves a queue pair to ERR when the peer closes. The reason may also be on a queue that is
+     * not looked at, such as one of the class.
+     */
     private void judgeState(QueuePair queuePair) {
-        if (queuePair.protectionDomain().context().transport() != Transport.IWARP && queuePair.state() == QpState.ERR) {
+        if (queues.contains(queuePair.sendQueue())
+                && queues.contains(queuePair.receiveQueue())
+                && queuePair.protectionDomain().context().transport() != Transport.IWARP
+                && queuePair.state() == QpState.ERR) {
             found.add(new FabricError(
                     Cause.ASYNCHRONOUS_ERROR,
                     name(queuePair) + " is in ERR, where the test did not move it, and no completion says why"

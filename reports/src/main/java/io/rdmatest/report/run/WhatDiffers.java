@@ -87,7 +87,7 @@ public final class WhatDiffers {
     }
 
     /**
-     * Ends a run that has not what it needs, before its first scenario.
+     * Ends a run that lacks what it needs, before its first scenario.
      *
      * @param pairs whether all pairs are measured: then this host and one other node are enough, and the pairs name the others.
      *     But no two nodes may be one, because a pair of them would be measured as if it were good
@@ -98,11 +98,14 @@ public final class WhatDiffers {
                 results.stream().map(Result::unusable).flatMap(Optional::stream).toList();
         boolean enough = pairs
                 && results.size() - unusable.size() > 1
+                // Pairs are measured from the first local node: any other is one like those of other hosts.
                 && results.stream()
-                        .noneMatch(result -> result.unusable().isPresent()
-                                && (result.node().isLocal()
-                                        || result.problems().stream()
-                                                .anyMatch(problem -> problem.kind() == Kind.DUPLICATE)));
+                        .filter(result -> result.node().isLocal())
+                        .limit(1)
+                        .allMatch(result -> result.unusable().isEmpty())
+                && results.stream()
+                        .flatMap(result -> result.problems().stream())
+                        .noneMatch(problem -> problem.kind() == Kind.DUPLICATE);
         if (!unusable.isEmpty() && !enough) {
             throw new FabricException(String.join(System.lineSeparator(), unusable));
         }

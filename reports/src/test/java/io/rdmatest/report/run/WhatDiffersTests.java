@@ -117,6 +117,11 @@ public class WhatDiffersTests {
         assertThatThrownBy(() -> WhatDiffers.requireUsable(results, true))
                 .hasMessageContainingAll("node n2: ", "node n3: ");
 
+        List<Result> second = new ArrayList<>(results("1", "1", ""));
+        second.set(0, local(second.get(0)));
+        second.set(2, local(second.get(2)));
+        WhatDiffers.requireUsable(second, true);
+
         List<Result> without = new ArrayList<>(results("", "1", "1"));
         without.set(0, local(without.get(0)));
         assertThatThrownBy(() -> WhatDiffers.requireUsable(without, true)).hasMessageStartingWith("node here: ");

@@ -243,7 +243,11 @@ public final class Progress {
                 throw failure;
             }
             context.checkCancelled();
-            Thread.yield();
+            if (channel == null) {
+                Thread.yield();
+            } else {
+                awaitSlice(channel);
+            }
         }
         return true;
     }
@@ -376,11 +380,16 @@ public final class Progress {
             return false;
         }
         sleeps = sleeps + 1;
+        return !awaitSlice(events) && look(deadline, limit, what);
+    }
+
+    /** Sleeps until the next event, but not longer than until the next look; returns whether there was one. */
+    private static boolean awaitSlice(CompletionChannel events) {
         try {
             events.awaitEvent(SLICE);
-            return false;
+            return true;
         } catch (RdmaTimeoutException e) {
-            return look(deadline, limit, what);
+            return false;
         }
     }
 

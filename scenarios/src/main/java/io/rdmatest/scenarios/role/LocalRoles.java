@@ -73,8 +73,11 @@ public final class LocalRoles implements AutoCloseable {
                             result = role.run(context);
                             finished();
                         } catch (Throwable failure) {
-                            finished();
-                            fail(failure);
+                            // At once: one that waits for the cause must not see the end without the failure.
+                            synchronized (failures) {
+                                finished();
+                                fail(failure);
+                            }
                         }
                     });
         }
@@ -221,7 +224,13 @@ public final class LocalRoles implements AutoCloseable {
         synchronized (failures) {
             unfinished++;
         }
-        role.thread.start();
+        try {
+            role.thread.start();
+        } catch (Throwable e) {
+            // Out of memory for its stack: nobody is to wait for this role.
+            finished();
+            throw e;
+        }
         return role;
     }
 
@@ -261,9 +270,14 @@ public final class LocalRoles implements AutoCloseable {
      */
     private void awaitCause() {
         Deadline deadline = Deadline.after(CAUSE);
-        while (failures.isEmpty() && !cancelled.get() && unfinished > 0 && !deadline.isOver()) {
+        while (failures.isEmpty() && !cancelled.get() && unfinished > 0) {
+            int left = deadline.millis((int) CAUSE.toMillis());
+            if (left == 0) {
+                // A wait of 0 has no limit.
+                return;
+            }
             try {
-                failures.wait(deadline.millis((int) CAUSE.toMillis()));
+                failures.wait(left);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return;

@@ -83,6 +83,33 @@ class LocalRolesTests {
                 .hasMessageContaining("IBV_WC_REM_ACCESS_ERR");
     }
 
+    /** The end of the role that failed first is no reason to tell the failure that follows from it. */
+    @Test
+    void theFailureThatExplainsAFlushedRequestIsTheFirst() {
+        for (int i = 0; i < 500; i++) {
+            AtomicReference<Thread> follower = new AtomicReference<>();
+            CountDownLatch both = new CountDownLatch(1);
+            assertThatThrownBy(() -> LocalRoles.runPair(
+                            NONE,
+                            context -> {
+                                awaitUninterruptibly(both);
+                                follower.set(Thread.currentThread());
+                                throw completion("IBV_WC_WR_FLUSH_ERR");
+                            },
+                            NONE,
+                            context -> {
+                                both.countDown();
+                                while (follower.get() == null
+                                        || follower.get().getState() != Thread.State.TIMED_WAITING) {
+                                    Thread.onSpinWait();
+                                }
+                                throw completion("IBV_WC_REM_ACCESS_ERR");
+                            },
+                            LONG))
+                    .hasMessageContaining("IBV_WC_REM_ACCESS_ERR");
+        }
+    }
+
     private static WorkCompletionException completion(String status) {
         return new WorkCompletionException(status, 1, "", 0, "IBV_WC_SEND", 1, 17);
     }
