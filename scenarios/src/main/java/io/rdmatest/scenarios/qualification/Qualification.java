@@ -283,9 +283,10 @@ public record Qualification(
         return new Measurement(name, Kind.OTHER, value, unit.isBlank() ? "?" : unit, Better.NEITHER, null, 0);
     }
 
-    /** Returns whether it was in virtual machines of the project. */
+    /** Returns whether it was on a software device: in virtual machines of the project, or on the host itself. */
     public boolean isRehearsal() {
-        return environment.containsKey(FabricDevice.MACHINE);
+        return environment.containsKey(FabricDevice.MACHINE)
+                || DriverQuirks.isSoftware(environment.getOrDefault("driver", ""));
     }
 
     /**
@@ -313,8 +314,7 @@ public record Qualification(
 
     /** Returns whether it was on RDMA hardware, as far as it says so. */
     public boolean isOnHardware() {
-        String driver = environment.getOrDefault("driver", "");
-        return !isRehearsal() && !NO_DRIVERS.contains(driver) && !DriverQuirks.isSoftware(driver);
+        return !isRehearsal() && !NO_DRIVERS.contains(environment.getOrDefault("driver", ""));
     }
 
     /**
