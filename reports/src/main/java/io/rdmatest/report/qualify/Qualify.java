@@ -408,6 +408,12 @@ public final class Qualify implements Callable<Integer> {
         if (!Files.isWritable(reports)) {
             return usage("--output " + reports + " cannot be written to");
         }
+        Path stuck = generator.cannotReplace();
+        if (stuck != null) {
+            System.err.println("./qualify: the last report cannot be replaced: " + stuck
+                    + " is not yours or is read-only. Delete it as its owner, or name another folder with --output");
+            return ExitStatus.HOST_NOT_READY.code();
+        }
         // The results of the last run stay until this one has something to put in their place.
         Folders.delete(journal);
         Folders.delete(results);
