@@ -238,7 +238,7 @@ end_as() {
         129 | 130 | 143) exit "$1" ;;
         137) complain "the JVM was killed by SIGKILL: if the kernel did so for want of memory (dmesg shows it), free memory" ;;
         *)
-            [ "$1" -lt 128 ] || complain "the JVM crashed with SIG$(kill -l "$1"): its file hs_err_pid*.log tells where"
+            [ "$1" -lt 128 ] || complain "the JVM crashed with SIG$(kill -l "$1" 2>/dev/null || echo " $1"): its file hs_err_pid*.log tells where"
             exit "$1"
             ;;
     esac

@@ -44,15 +44,27 @@ active_devices() {
     done | uniq
 }
 
-# The signs that this host has RDMA hardware although no port is active, a clause each: ports that are not active, PCI functions
+# Whether a device is soft-RoCE or siw, told as RdmaDevice.driver() tells it: these are on no bus.
+is_software() {
+    local device=${RDMA_VM_SYSFS:-/sys}/class/infiniband/$1
+    [ ! -e "$device/device/driver" ] || return 1
+    [ -e "$device/parent" ] || { [ -r "$device/node_type" ] && [[ $(<"$device/node_type") == "4: "* ]]; }
+}
+
+# The signs that this host has RDMA hardware although no port of it is active, a clause each: ports that are not active, PCI functions
 # that are an InfiniBand controller (class 0207, of older adapters 0c06) or a fabric controller (0208), and RDMA functions of
 # Ethernet adapters, as their drivers announce them on the auxiliary bus (mlx5_core.rdma.0, ice.roce.0, i40e.iwarp.0). A driver
-# that is not loaded leaves the latter two. None where a port is active.
+# that is not loaded leaves the latter two. None where a port of hardware is active.
 hardware_signs() {
-    local sys=${RDMA_VM_SYSFS:-/sys} found device port none=yes
-    [ -z "$(active_devices)" ] || return 0
+    local sys=${RDMA_VM_SYSFS:-/sys} active found device port none=yes
+    active=$(active_devices)
+    for device in $active; do
+        is_software "$device" || return 0
+    done
     for device in "$sys"/class/infiniband/*; do
         [ -e "$device" ] || continue
+        # Beside a software device that works, another one that does not says nothing.
+        [ -z "$active" ] || ! is_software "${device##*/}" || continue
         none=
         found=
         for port in "$device"/ports/*; do
@@ -67,7 +79,7 @@ hardware_signs() {
     found=
     for device in "$sys"/bus/auxiliary/devices/*; do
         case ${device##*/} in
-            *.rdma.* | *.roce.* | *.iwarp.*)
+            *.rdma.* | *.roce.* | *.iwarp.* | mlx4_core.ib.*)
                 found=yes
                 printf '%s has no RDMA device: its driver is not loaded\n' "${device##*/}"
                 ;;

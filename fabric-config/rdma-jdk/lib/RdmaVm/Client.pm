@@ -25,7 +25,7 @@ sub environment {
 }
 
 # Passes this process's standard streams and signals through the channel. on_kill is called with the signal's name at the
-# third INT or TERM, for somebody who insists.
+# fifth INT or TERM, for somebody who insists: from a script that passes on what its process group gets as well, each comes twice.
 sub join_streams {
     my ($channel, $on_kill) = @_;
     $SIG{PIPE} = 'IGNORE';
@@ -37,7 +37,7 @@ sub join_streams {
         # Who was started with a signal ignored (nohup, a background job of a script) keeps it so.
         next if ($SIG{$name} // '') eq 'IGNORE';
         RdmaVm::Loop::on_signal($name, sub {
-            return $on_kill->($name) if $name =~ /TERM|INT/ && ++$insisted > 2;
+            return $on_kill->($name) if $name =~ /TERM|INT/ && ++$insisted > 4;
             $channel->send('S', $name);
         });
     }

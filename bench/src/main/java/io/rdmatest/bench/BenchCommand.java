@@ -40,7 +40,7 @@ import picocli.CommandLine.TypeConversionException;
         description = {
             "Measures ours and the C programs of rdma-core and perftest on this host, in turns and with the same parameters, and"
                     + " reports the median of the ratios of each row, and whether its target holds.",
-            "Both sides of each program run on this host, without an active RDMA device in a virtual machine."
+            "Both sides of each program run on this host, or in a virtual machine on a host without RDMA hardware."
         },
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {

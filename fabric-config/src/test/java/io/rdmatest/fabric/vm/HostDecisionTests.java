@@ -79,6 +79,7 @@ class HostDecisionTests {
                 "class/infiniband/mlx5_0/ports/1/state | 2: INIT | mlx5_0/1 is INIT",
                 "class/infiniband/mlx5_0/node_type | 1: CA | mlx5_0 has no port",
                 "bus/auxiliary/devices/mlx5_core.rdma.0/modalias | x | mlx5_core.rdma.0 has no RDMA device: its driver is not loaded",
+                "bus/auxiliary/devices/mlx4_core.ib.0/modalias | x | mlx4_core.ib.0 has no RDMA device: its driver is not loaded",
                 "bus/auxiliary/devices/ice.roce.1/modalias | x | ice.roce.1 has no RDMA device: its driver is not loaded",
                 "bus/pci/devices/0000:3b:00.0/class | 0x020700 | 0000:3b:00.0 is an RDMA adapter without an RDMA device: load its driver",
                 "bus/pci/devices/0000:3b:00.0/class | 0x020800 | 0000:3b:00.0 is an RDMA adapter without an RDMA device: load its driver",
@@ -100,9 +101,33 @@ class HostDecisionTests {
         assertThat(run.status()).isEqualTo(3);
         assertThat(run.text()).isEmpty();
         assertThat(run.err())
-                .startsWith("./qualify: no active RDMA port on ")
-                .endsWith(": " + sign + "; to rehearse without hardware: --fabric microvm\n")
+                .startsWith("rdma-vm: no active RDMA port on ")
+                .endsWith(": " + sign + "; to rehearse without hardware: RDMA_VM=always, or ./qualify --fabric microvm\n")
                 .hasLineCount(1);
+    }
+
+    /** A software device that was left on a host with dead hardware stands in for it only if it is named. */
+    @Test
+    void softwareDoesNotStandInForHardwareThatDoesNotWork() throws Exception {
+        sysfs("class/infiniband/rxe0/ports/1/state", "4: ACTIVE");
+        sysfs("class/infiniband/rxe0/parent", "eth0");
+        sysfs("class/infiniband/siw0/ports/1/state", "1: DOWN");
+        sysfs("class/infiniband/siw0/node_type", "4: RNIC");
+        scripts.with("RDMA_VM_SYSFS", work.resolve("sys").toString());
+        String refused = "no active RDMA port";
+        assertThat(scripts.run("setup", "--check", "--run").err()).doesNotContain(refused);
+
+        sysfs("class/infiniband/mlx5_0/ports/1/state", "1: DOWN");
+        Result run = scripts.run("setup", "--check", "--run");
+        assertThat(run.status()).isEqualTo(3);
+        assertThat(run.err())
+                .contains(refused, ": mlx5_0/1 is DOWN, rxe0 is software; to rehearse without hardware: ")
+                .endsWith("; to rehearse on rxe0: ./qualify --device rxe0\n");
+        assertThat(scripts.run("setup", "--check", "--run", "--device", "rxe0").err()).doesNotContain(refused);
+        assertThat(scripts.run("setup", "--check", "--run", "--device", "siw0").err()).contains(refused);
+
+        sysfs("class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE");
+        assertThat(scripts.run("setup", "--check", "--run").err()).doesNotContain(refused);
     }
 
     /** Ethernet adapters, functions for other purposes, and modules that are loaded without any device are no signs. */

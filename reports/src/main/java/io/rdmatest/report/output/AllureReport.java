@@ -66,6 +66,11 @@ final class AllureReport {
         return output.resolve("allure-report");
     }
 
+    /** Returns the folder of the history of its trends. */
+    Path history() {
+        return output.resolve("allure-history");
+    }
+
     /**
      * Writes the report.
      *
@@ -86,7 +91,7 @@ final class AllureReport {
         }
         writeMatrices(run);
         writeEnvironment(run, changes);
-        Path history = output.resolve("allure-history");
+        Path history = history();
         copyDirectory(history, results.resolve("history"));
         // The data in the single file can't be read back. So the history for the next run's trend comes from a second
         // form of the report.

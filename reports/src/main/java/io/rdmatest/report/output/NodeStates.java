@@ -5,6 +5,7 @@ import io.rdmatest.report.page.BadPair;
 import io.rdmatest.report.page.CulpritRow;
 import io.rdmatest.report.page.PortFigures;
 import io.rdmatest.report.page.RunPairs;
+import io.rdmatest.report.run.Outcome;
 import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.report.run.Verdict;
@@ -37,7 +38,7 @@ final class NodeStates {
 
     /** The state of a node or a rail. If there are several, the worst one counts. */
     enum State {
-        /** Nothing was judged, or the run is no qualification however well it went: a rehearsal, or a part of one. */
+        /** Nothing was judged; or all that was judged passed in a partial run; or the run is a rehearsal, however it went. */
         UNKNOWN,
         /** What was judged passed. */
         GOOD,
@@ -242,7 +243,10 @@ final class NodeStates {
 
     private RailEntry entry(String node, String rail, Collected collected) {
         State state = State.UNKNOWN;
-        if (collected.isBad()) {
+        if (run.isRehearsal()) {
+            // What fails without hardware is no reason to take a node out of service.
+            return new RailEntry(rail, state, evidence(collected), Outcome.REHEARSED.instead());
+        } else if (collected.isBad()) {
             state = State.BAD;
         } else if (!collected.suspects.isEmpty()
                 || !collected.paths.isEmpty()

@@ -257,9 +257,23 @@ public final class ReportGenerator implements Callable<Integer> {
         return Archive.keep(archive, files, run.start(), run.about().runId(), accept);
     }
 
+    /** Returns the folder of an earlier report that this run could not replace; null if there is none. */
+    @Nullable
+    public Path cannotReplace() {
+        return Stream.of(allure().folder(), allure().history())
+                .filter(folder -> Files.exists(folder) && !Files.isWritable(folder))
+                .findFirst()
+                .orElse(null);
+    }
+
     /** Deletes the report and the summary of an earlier run, so that nobody takes them for this one's. */
     public void discard() throws IOException {
         Files.deleteIfExists(summary());
+        discardOthers();
+    }
+
+    /** Deletes all of an earlier run but the summary, in whose place this run's is already. */
+    public void discardOthers() throws IOException {
         Files.deleteIfExists(page());
         Files.deleteIfExists(output.resolve(RunPairs.FILE));
         ResultFiles.discard(output);

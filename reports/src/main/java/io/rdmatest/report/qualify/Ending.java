@@ -42,7 +42,7 @@ public final class Ending {
     private final Selection selection;
     private final RunAbout about;
     private final Plan plan;
-    private int status = 1;
+    private int status = ExitStatus.HOST_NOT_READY.code();
 
     Ending(
             ScenarioJvms jvms,
@@ -131,12 +131,11 @@ public final class Ending {
             }
             run = run.with(
                     run.about().withExitStatus(byUser ? null : run.outcome().status()));
-            // Only now is there anything in the place of the last run's results. The summary is written first, so that
-            // it is
-            // there even if a later step fails.
-            generator.discard();
+            // Only now is there anything in the place of the last run's results. The summary takes that place first, so
+            // that there is one even if a later step fails.
             generator.writeSummary(run);
             written = run;
+            generator.discardOthers();
             Path pairsFile = keepPairs();
             String noData = generator.writeData(run);
             new RunTable(out, console).print(run, generator.differs(), plan.again());
@@ -195,16 +194,10 @@ public final class Ending {
 
     /** Adds the end of the run to summary and metrics, and keeps the results in the archive. */
     private void conclude(Run run, boolean byUser) {
-        Integer ended = byUser ? null : (Integer) status;
         Path kept = plan.archive();
         try {
-            if (!Objects.equals(run.about().exitStatus(), ended)) {
-                Run concluded = run.with(run.about().withExitStatus(ended));
-                generator.writeSummary(concluded);
-                String noData = generator.writeData(concluded);
-                if (noData != null) {
-                    throw new IOException(noData);
-                }
+            if (!Objects.equals(run.about().exitStatus(), byUser ? null : (Integer) status)) {
+                writeStatus(run, byUser);
             }
             if (kept != null) {
                 boolean accepted = isAccepted(run) && !byUser && run.outcome() != Outcome.INCONCLUSIVE;
@@ -221,6 +214,21 @@ public final class Ending {
             status = ExitStatus.HOST_NOT_READY.code();
             System.err.println(
                     "./qualify: the results are not all kept: " + (e.getMessage() == null ? e : e.getMessage()));
+            try {
+                writeStatus(run, byUser);
+            } catch (IOException | RuntimeException again) {
+                System.err.println("./qualify: the exit status in " + generator.summary()
+                        + " is not that of this run: " + (again.getMessage() == null ? again : again.getMessage()));
+            }
+        }
+    }
+
+    private void writeStatus(Run run, boolean byUser) throws IOException {
+        Run concluded = run.with(run.about().withExitStatus(byUser ? null : (Integer) status));
+        generator.writeSummary(concluded);
+        String noData = generator.writeData(concluded);
+        if (noData != null) {
+            throw new IOException(noData);
         }
     }
 

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param fabric the name of its fabric; null if the summary does not say it
  * @param scenarios how many scenarios it has
  * @param failed the patterns that select its failed and broken scenarios, see {@link Selection}
+ * @param passed the patterns that select those that passed
  * @param settings the settings of the run
  */
 record LastRun(
@@ -34,6 +36,7 @@ record LastRun(
         @Nullable String fabric,
         int scenarios,
         List<String> failed,
+        List<String> passed,
         Map<String, String> settings) {
 
     /**
@@ -53,7 +56,19 @@ record LastRun(
             return part;
         }
         LastRun run = of(whole);
-        return part.end.compareTo(run.end) > 0 ? part : run;
+        if (part.end.compareTo(run.end) <= 0) {
+            return run;
+        }
+        if (!part.failed.isEmpty()) {
+            return part;
+        }
+        // What the partial run did not judge has still failed.
+        List<String> left = run.failed.stream()
+                .filter(each -> !part.passed.contains(each))
+                .toList();
+        return left.isEmpty()
+                ? part
+                : new LastRun(run.file, run.end, run.outcome, run.fabric, run.scenarios, left, run.passed, run.settings);
     }
 
     /** Returns the folder of the results of runs of some scenarios only, which leave those of the last whole run as they are. */
@@ -89,17 +104,6 @@ record LastRun(
             throw new IOException(
                     file + " is no qualification.json: it has no scenarios; run ./qualify without --last-failed");
         }
-        List<String> failed = new ArrayList<>();
-        for (JsonNode scenario : json.path("scenarios")) {
-            String verdict = scenario.path("verdict").asText();
-            if (verdict.equals(Verdict.FAILED.toString()) || verdict.equals(Verdict.BROKEN.toString())) {
-                JsonNode id = scenario.path("id");
-                failed.add(
-                        id.isTextual()
-                                ? Selection.ID + withoutNumber(id.asText())
-                                : Selection.NAME + scenario.path("name").asText());
-            }
-        }
         Map<String, String> settings = new LinkedHashMap<>();
         json.path("settings")
                 .properties()
@@ -110,8 +114,25 @@ record LastRun(
                 json.path("outcome").asText(""),
                 json.at("/fabric/name").isTextual() ? json.at("/fabric/name").asText() : null,
                 json.path("scenarios").size(),
-                failed.stream().distinct().toList(),
+                patterns(json, Verdict.FAILED, Verdict.BROKEN),
+                patterns(json, Verdict.PASSED),
                 settings);
+    }
+
+    /** Returns the patterns that select the scenarios with a verdict. */
+    private static List<String> patterns(JsonNode json, Verdict... verdicts) {
+        List<String> wanted = Arrays.stream(verdicts).map(Verdict::toString).toList();
+        List<String> patterns = new ArrayList<>();
+        for (JsonNode scenario : json.path("scenarios")) {
+            if (wanted.contains(scenario.path("verdict").asText())) {
+                JsonNode id = scenario.path("id");
+                patterns.add(
+                        id.isTextual()
+                                ? Selection.ID + withoutNumber(id.asText())
+                                : Selection.NAME + scenario.path("name").asText());
+            }
+        }
+        return patterns.stream().distinct().toList();
     }
 
     /**

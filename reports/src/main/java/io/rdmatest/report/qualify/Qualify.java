@@ -51,7 +51,7 @@ import picocli.CommandLine.Option;
         },
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
-            "0:qualified: every scenario that was judged passed. rehearsed: the same in a virtual machine, which says nothing about"
+            "0:qualified: every scenario that was judged passed. rehearsed: the same on a software device, which says nothing about"
                     + " a fabric. partial: the same of selected scenarios, which qualifies nothing",
             "1:not qualified: the fabric failed a scenario",
             "2:wrong usage",
@@ -408,6 +408,12 @@ public final class Qualify implements Callable<Integer> {
         if (!Files.isWritable(reports)) {
             return usage("--output " + reports + " cannot be written to");
         }
+        Path stuck = generator.cannotReplace();
+        if (stuck != null) {
+            System.err.println("./qualify: the last report cannot be replaced: " + stuck
+                    + " is not yours or is read-only. Delete it as its owner, or name another folder with --output");
+            return ExitStatus.HOST_NOT_READY.code();
+        }
         // The results of the last run stay until this one has something to put in their place.
         Folders.delete(journal);
         Folders.delete(results);
@@ -424,7 +430,11 @@ public final class Qualify implements Callable<Integer> {
                 scenarios,
                 console,
                 new ScenarioJvms.Limits(timeoutSeconds, restarts, again),
-                new ScenarioJvms.Place(local.microvms(), isReal(local), hardwareSeen(whole)));
+                new ScenarioJvms.Place(
+                        local.microvms(),
+                        isReal(local),
+                        local.local().device().equals(Node.AUTO) ? null : local.local().device(),
+                        hardwareSeen(whole)));
         if (jvms.setUp() != 0) {
             return ExitStatus.HOST_NOT_READY.code();
         }

@@ -1,10 +1,9 @@
 package io.rdmatest.report.qualify;
 
-import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.report.run.JournalEvent;
 import io.rdmatest.report.run.JournalEvent.Kind;
-import io.rdmatest.report.run.Outcome;
+import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.Units;
 import io.rdmatest.report.run.Verdict;
 import java.io.PrintStream;
@@ -18,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /** Shows the progress of a run on the console. It may be called by any thread: those that read a JVM's output, and the clock. */
 final class QualifyConsole {
 
-    /** The head of a run in virtual machines. */
-    static final String REHEARSAL = "Rehearsal: " + Outcome.REHEARSED.caveat();
+    /** The beginning of the head of a rehearsal. */
+    static final String REHEARSAL = "Rehearsal: ";
 
     /** The number of lines that are shown of a dead JVM when another JVM continues the run. */
     private static final int WORDS_IN_BETWEEN = 20;
@@ -80,8 +79,9 @@ final class QualifyConsole {
 
     /** Returns the line that says where a run is: fabric, host, device, driver, firmware and rate. */
     static String head(Map<String, String> environment) {
-        if (environment.containsKey(FabricDevice.MACHINE)) {
-            return REHEARSAL;
+        String rehearsal = Run.rehearsal(environment);
+        if (rehearsal != null) {
+            return REHEARSAL + rehearsal;
         }
         return "%s on %s: %s/%s %s fw %s, %s, %s"
                 .formatted(Stream.of("fabric", "host", "device", "port", "driver", "firmware", "gidType", "rate")

@@ -52,9 +52,10 @@ final class ScenarioJvms {
      *
      * @param machines the number of virtual machines that the fabric consists of; 0 for none
      * @param real whether the fabric has other hosts, or a device that no machine has, so that none may take their place
+     * @param device the device that was asked for by name; null for none
      * @param seen the sign of RDMA hardware that an earlier run is; null for none
      */
-    record Place(int machines, boolean real, @Nullable String seen) {}
+    record Place(int machines, boolean real, @Nullable String device, @Nullable String seen) {}
 
     /** {@code bin/setup} prints this word if the run is to be in a virtual machine. */
     private static final String IN_MACHINE = "machine";
@@ -172,6 +173,9 @@ final class ScenarioJvms {
         }
         List<String> command = new ArrayList<>(
                 List.of(project.resolve("fabric-config/rdma-jdk/bin/setup").toString(), "--run"));
+        if (place.device() != null) {
+            command.addAll(List.of("--device", place.device()));
+        }
         if (place.seen() != null) {
             command.addAll(List.of("--seen", place.seen()));
         }
@@ -184,7 +188,7 @@ final class ScenarioJvms {
                 boolean inMachine = line.equals(IN_MACHINE);
                 machine = inMachine ? "always" : "never";
                 if (inMachine) {
-                    console.head(QualifyConsole.REHEARSAL);
+                    console.head(QualifyConsole.REHEARSAL + Run.IN_MACHINE);
                 }
             }
         }

@@ -9,12 +9,12 @@ public enum Outcome {
     /** All scenarios were asked for, on the fabric's own devices, and every one that was judged passed. */
     QUALIFIED("qualified", 0, "good", null, null),
 
-    /** What was judged passed, but in a virtual machine that the project started. */
+    /** What was judged passed, but on a software device, in a virtual machine that the project started or on a host. */
     REHEARSED(
             "rehearsed",
             0,
             "neutral",
-            "soft-RoCE in a virtual machine; this says nothing about a fabric",
+            "this says nothing about a fabric",
             "Run ./qualify on a host with RDMA hardware. A rehearsal says nothing about a node."),
 
     /** What was judged passed, but scenarios were left out by a selection. */

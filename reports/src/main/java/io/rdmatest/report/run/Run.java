@@ -9,6 +9,7 @@ import io.rdmatest.Cause;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.qualification.Qualification;
+import io.rdmatest.verbs.DriverQuirks;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -269,10 +270,25 @@ public record Run(
                 .count();
     }
 
-    /** Returns whether the run was in virtual machines that the project started. */
+    /** Why a run in a virtual machine that the project started is a rehearsal. */
+    public static final String IN_MACHINE =
+            "soft-RoCE in a virtual machine; " + Outcome.REHEARSED.caveat();
+
+    /** Returns why a run with this environment is a rehearsal; null if it is none. */
+    public static @Nullable String rehearsal(Map<String, String> environment) {
+        if (environment.containsKey(FabricDevice.MACHINE)) {
+            return IN_MACHINE;
+        }
+        String driver = environment.getOrDefault("driver", "");
+        return !DriverQuirks.isSoftware(driver)
+                ? null
+                : (driver.equals(DriverQuirks.SOFT_ROCE) ? "soft-RoCE" : driver) + "; " + Outcome.REHEARSED.caveat();
+    }
+
+    /** Returns whether the run was on a software device, in virtual machines that the project started or on this host. */
     @JsonIgnore
     public boolean isRehearsal() {
-        return environment.containsKey(FabricDevice.MACHINE);
+        return rehearsal(environment) != null;
     }
 
     /** Returns the outcome that the run has if everything in it passed. */
@@ -297,10 +313,9 @@ public record Run(
     @JsonProperty("outcomeReason")
     public String outcomeReason() {
         StringBuilder reason = new StringBuilder(verdicts());
-        if (isRehearsal()) {
-            reason.append(" This was a rehearsal: ")
-                    .append(Outcome.REHEARSED.caveat())
-                    .append('.');
+        String rehearsal = rehearsal(environment);
+        if (rehearsal != null) {
+            reason.append(" This was a rehearsal: ").append(rehearsal).append('.');
         }
         RunAbout.Selected selected = about.selected();
         if (selected != null) {
@@ -320,7 +335,9 @@ public record Run(
                         ? "The one scenario that was judged passed."
                         : "All " + count(Verdict.PASSED) + " scenarios that were judged passed.";
             case NOT_QUALIFIED ->
-                "The fabric failed " + scenarios(count(Verdict.FAILED)) + " of " + scenarios.size() + ".";
+                isRehearsal()
+                        ? scenarios(count(Verdict.FAILED)) + " of " + scenarios.size() + " failed."
+                        : "The fabric failed " + scenarios(count(Verdict.FAILED)) + " of " + scenarios.size() + ".";
             case INCONCLUSIVE -> {
                 if (count(Verdict.BROKEN) > 0) {
                     yield "Broken, so that nothing was learnt from it: " + scenarios(count(Verdict.BROKEN)) + ".";

@@ -12,6 +12,7 @@ import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.JournalEvent;
 import io.rdmatest.report.run.JournalEvent.Kind;
+import io.rdmatest.report.run.Outcome;
 import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.report.run.Verdict;
@@ -39,6 +40,8 @@ import javax.xml.validation.SchemaFactory;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.w3c.dom.Element;
 
 /** What a run leaves for other programs. */
@@ -413,6 +416,28 @@ class ResultFilesTests {
                         "[\"1 scenario failed on this node alone: Ping: two\",\"1 scenario passed with this node\"]");
         assertThat(node(json, "a").at("/rails/0/rail").asText()).isEqualTo("rail0");
         assertThat(metrics()).doesNotContain("rdmatest_port_");
+    }
+
+    /** A failure on soft-RoCE or siw is no reason to take a node out of service, and no finding about a fabric. */
+    @ParameterizedTest
+    @CsvSource({
+        "machine, a, soft-RoCE in a virtual machine",
+        "driver, rdma_rxe, soft-RoCE",
+        "driver, siw, siw",
+    })
+    void aRehearsalThatFailsAccusesNeitherNodeNorFabric(String fact, String value, String rehearsal) throws Exception {
+        events.add(JournalEvent.of(Kind.ENTRY).withEntry(Map.of(ReportKeys.ENVIRONMENT_PREFIX + fact, value)));
+        passes("Ping: one");
+        scenario("Ping: two", Verdict.FAILED, "byte 3 differs", Cause.WRONG_DATA);
+
+        JsonNode json = write(about("a"));
+
+        assertThat(state(json, "a")).isEqualTo("unknown");
+        assertThat(evidence(json, "a")).contains("1 scenario failed on this node alone: Ping: two");
+        assertThat(node(json, "a").at("/rails/0/action").asText()).isEqualTo(Outcome.REHEARSED.instead());
+        assertThat(Run.of(events).outcomeReason())
+                .isEqualTo("1 scenario of 2 failed. This was a rehearsal: " + rehearsal
+                        + "; this says nothing about a fabric.");
     }
 
     @Test

@@ -134,6 +134,30 @@ class OutcomesTests {
     }
 
     @Test
+    void anArchiveThatIsLostDuringTheRunIsInTheStatusOfTheSummary() throws Exception {
+        Path target = Forked.project(project);
+        Path said = project.resolve("said");
+        Path archive = project.resolve("nights");
+        Path java = Forked.executable(
+                project.resolve("java"),
+                "rmdir " + archive + " && : >" + archive,
+                "exec " + Forked.launcher() + " \"$@\"");
+
+        int status = Forked.java(
+                said,
+                Forked.qualifying(project, java, "io.rdmatest.report.calm"),
+                Qualify.class.getName(),
+                List.of("--archive", archive.toString()));
+
+        assertThat(status).as(Files.readString(said)).isEqualTo(3);
+        assertThat(Files.readString(said)).contains("the results are not all kept: " + archive);
+        assertThat(MAPPER.readTree(target.resolve("qualification.json").toFile())
+                        .path("exitStatus")
+                        .asInt())
+                .isEqualTo(3);
+    }
+
+    @Test
     void eachOutcomeHasWordsOfItsOwn() {
         assertThat(Arrays.stream(Outcome.values()).map(Outcome::toString)).doesNotHaveDuplicates();
         assertThat(Outcome.values())
@@ -171,6 +195,12 @@ class OutcomesTests {
                 .isZero();
         assertThat(Files.readString(said))
                 .contains("Nothing to run again", target.resolve("partial/qualification.json") + " (partial)");
+
+        // What it did not judge has still failed.
+        Files.writeString(summary, whole.replace("\"b\", \"verdict\": \"passed\"", "\"Loop: 4 KiB\", \"verdict\": \"failed\""));
+        LastRun last = LastRun.read(target);
+        assertThat(last.file()).isEqualTo(summary);
+        assertThat(last.failed()).singleElement().asString().endsWith("Loop: 4 KiB");
 
         assertThat(Forked.java(
                         said,

@@ -157,9 +157,14 @@ class QualifyCommandTests {
         for (Row row : List.of(
                 new Row("", "machine", "setup RDMA_VM= --run\njava RDMA_VM=always\n", 3, "Rehearsal: soft-RoCE in a"),
                 new Row("", "host", "setup RDMA_VM= --run\njava RDMA_VM=never\n", 3, ""),
-                new Row("--device rxe0/1", "machine", "setup RDMA_VM= --run\njava RDMA_VM=always\n", 3, "Rehearsal: "),
-                new Row("--device mlx5_0", "host", "setup RDMA_VM=never --run\njava RDMA_VM=never\n", 3, ""),
-                new Row(lab, "host", "setup RDMA_VM=never --run\njava RDMA_VM=never\n", 3, ""),
+                new Row(
+                        "--device rxe0/1",
+                        "machine",
+                        "setup RDMA_VM= --run --device rxe0\njava RDMA_VM=always\n",
+                        3,
+                        "Rehearsal: "),
+                new Row("--device mlx5_0", "host", "setup RDMA_VM=never --run --device mlx5_0\njava RDMA_VM=never\n", 3, ""),
+                new Row(lab, "host", "setup RDMA_VM=never --run --device mlx5_0\njava RDMA_VM=never\n", 3, ""),
                 new Row(
                         "--fabric " + target.resolve("two.yaml"),
                         "host",

@@ -36,7 +36,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         subcommands = HelpCommand.class,
         description = {
             "Runs one side of an RDMA program, against the other side by the C program of the same name or by rdmatest.",
-            "Without an active RDMA device, it runs on soft-RoCE in a virtual machine."
+            "On a host without RDMA hardware it runs on soft-RoCE in a virtual machine."
         },
         commandListHeading = "%nCommands:%n",
         footer = {"", "./rdmatest help <command> lists the options of a command."})

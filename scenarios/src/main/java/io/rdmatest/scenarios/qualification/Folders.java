@@ -14,7 +14,7 @@ public final class Folders {
     /**
      * Deletes a folder with all that is in it; does nothing if there is none.
      *
-     * @throws IOException if something in it can't be deleted; names it
+     * @throws IOException if something in it can't be deleted; the message names it, the reason and what to do
      */
     public static void delete(Path folder) throws IOException {
         if (!Files.exists(folder)) {
@@ -22,7 +22,12 @@ public final class Folders {
         }
         try (Stream<Path> all = Files.walk(folder)) {
             for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(each);
+                try {
+                    Files.delete(each);
+                } catch (IOException e) {
+                    throw new IOException(
+                            each + " can't be deleted: " + e + ". Delete " + folder + " as its owner, or as root.", e);
+                }
             }
         }
     }

@@ -139,7 +139,8 @@ public record Qualification(
      *
      * @param files each of them one, or a folder: of that, all that {@link Archive} says without partial runs; none if it has
      *     none yet
-     * @param most how many at most, 1 or more; older ones are not read
+     * @param most how many of each kind at most, rehearsals and others, 1 or more; only a run of the same kind is
+     *     {@linkplain #comparable comparable}
      * @param note takes a sentence for each summary that is left out: one in a folder that can't be read, and one of a run in
      *     the future
      * @return the summaries, the latest last
@@ -152,7 +153,7 @@ public record Qualification(
         }
         List<Qualification> runs = new ArrayList<>();
         for (Path file : all.reversed()) {
-            if (runs.size() == most) {
+            if (runs.size() == 2 * most) {
                 break;
             }
             try {
@@ -166,7 +167,11 @@ public record Qualification(
                 Qualification run = of(file, json);
                 // The values of some scenarios alone are not those of a whole run, whose code the JVM has compiled by
                 // then.
-                if (!run.partial() || files.contains(file)) {
+                if ((!run.partial() || files.contains(file))
+                        && runs.stream()
+                                        .filter(each -> each.isRehearsal() == run.isRehearsal())
+                                        .count()
+                                < most) {
                     runs.add(run);
                 }
             } catch (IOException e) {
@@ -283,9 +288,10 @@ public record Qualification(
         return new Measurement(name, Kind.OTHER, value, unit.isBlank() ? "?" : unit, Better.NEITHER, null, 0);
     }
 
-    /** Returns whether it was in virtual machines of the project. */
+    /** Returns whether it was on a software device: in virtual machines of the project, or on the host itself. */
     public boolean isRehearsal() {
-        return environment.containsKey(FabricDevice.MACHINE);
+        return environment.containsKey(FabricDevice.MACHINE)
+                || DriverQuirks.isSoftware(environment.getOrDefault("driver", ""));
     }
 
     /**
@@ -313,8 +319,7 @@ public record Qualification(
 
     /** Returns whether it was on RDMA hardware, as far as it says so. */
     public boolean isOnHardware() {
-        String driver = environment.getOrDefault("driver", "");
-        return !isRehearsal() && !NO_DRIVERS.contains(driver) && !DriverQuirks.isSoftware(driver);
+        return !isRehearsal() && !NO_DRIVERS.contains(environment.getOrDefault("driver", ""));
     }
 
     /**

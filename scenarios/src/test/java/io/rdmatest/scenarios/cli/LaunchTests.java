@@ -209,6 +209,18 @@ class LaunchTests {
         assertThat(run(Map.of("RDMA_VM", "never", "CHECK", "103"), "fabric", "microvm-2")
                         .output())
                 .isEqualTo("RDMA_VM=never RDMA_VM_NODES= microvm-2\n");
+
+        // A port that does not work concerns neither these machines nor what reads files.
+        Path port = Files.createDirectories(folder.resolve("sys/class/infiniband/mlx5_0/ports/1"));
+        Files.writeString(port.resolve("state"), "1: DOWN\n");
+        Map<String, String> down =
+                Map.of("RDMA_VM_SYSFS", folder.resolve("sys").toString(), "RDMA_VM", "auto", "CHECK", "103");
+        assertThat(run(down, "fabric", "check", "microvm-2").output())
+                .isEqualTo("RDMA_VM=always RDMA_VM_NODES=2 microvm-2\n");
+        assertThat(run(down, "rping", "-s").errors()).contains("mlx5_0/1 is DOWN");
+        for (String command : List.of("compare", "wire", "culprits", "fabric leaves")) {
+            assertThat(run(down, command.split(" ")).errors()).doesNotContain("mlx5_0/1 is DOWN");
+        }
     }
 
     @Test

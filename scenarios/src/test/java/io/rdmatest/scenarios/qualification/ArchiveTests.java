@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.qualification;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
 import java.io.IOException;
@@ -63,6 +64,33 @@ class ArchiveTests {
         Path now = Files.move(summary("now"), folder.resolve("now.json"));
         assertThat(read(2, now)).containsExactly("night 4", "now");
         assertThat(notes).isEmpty();
+    }
+
+    /** In an archive that others use for rehearsals, these take no places away. */
+    @Test
+    void ofEachKindAsManyAreRead() throws IOException {
+        for (int night = 1; night <= 6; night++) {
+            Path summary = keep(night, false).resolve("qualification.json");
+            if (night > 2) {
+                Files.writeString(
+                        summary,
+                        Files.readString(summary).replaceFirst("(\"environment\" *: *\\{)", "$1\"driver\": \"siw\", "));
+            }
+        }
+
+        assertThat(read(2)).containsExactly("night 1", "night 2", "night 5", "night 6");
+    }
+
+    /** The kernel lets nobody delete these, not even root. */
+    @Test
+    void whatCannotBeDeletedIsNamedWithTheCure() {
+        Path folder = Path.of("/proc/sys/kernel/random");
+
+        assertThatThrownBy(() -> Folders.delete(folder))
+                .isInstanceOf(IOException.class)
+                .hasMessageStartingWith(folder + "/")
+                .hasMessageContaining(" can't be deleted: ")
+                .hasMessageEndingWith(". Delete " + folder + " as its owner, or as root.");
     }
 
     @Test
