@@ -39,13 +39,12 @@ class VerdictsTests {
     @EnumSource
     void everyReasonOfARoleHasItsStatus(ScenarioException.Reason reason) {
         Verdicts.Verdict verdict = Verdicts.of(new ScenarioException(reason, "because"));
-        ExitStatus status =
-                switch (reason) {
-                    // A route over another device is no route over the one under test.
-                    case WRONG_DEVICE -> ExitStatus.NO_ROUTE;
-                    case HOST_BUSY -> ExitStatus.HOST_NOT_READY;
-                    default -> ExitStatus.valueOf(reason.name());
-                };
+        ExitStatus status = switch (reason) {
+            // A route over another device is no route over the one under test.
+            case WRONG_DEVICE -> ExitStatus.NO_ROUTE;
+            case HOST_BUSY -> ExitStatus.HOST_NOT_READY;
+            default -> ExitStatus.valueOf(reason.name());
+        };
         assertThat(verdict.status()).isEqualTo(status);
         assertThat(verdict.message()).isEqualTo("because");
         assertThat(verdict.defect()).isFalse();
