@@ -102,7 +102,8 @@ class HostDecisionTests {
         assertThat(run.text()).isEmpty();
         assertThat(run.err())
                 .startsWith("rdma-vm: no active RDMA port on ")
-                .endsWith(": " + sign + "; to rehearse without hardware: RDMA_VM=always, or ./qualify --fabric microvm\n")
+                .endsWith(
+                        ": " + sign + "; to rehearse without hardware: RDMA_VM=always, or ./qualify --fabric microvm\n")
                 .hasLineCount(1);
     }
 
@@ -123,8 +124,10 @@ class HostDecisionTests {
         assertThat(run.err())
                 .contains(refused, ": mlx5_0/1 is DOWN, rxe0 is software; to rehearse without hardware: ")
                 .endsWith("; to rehearse on rxe0: ./qualify --device rxe0\n");
-        assertThat(scripts.run("setup", "--check", "--run", "--device", "rxe0").err()).doesNotContain(refused);
-        assertThat(scripts.run("setup", "--check", "--run", "--device", "siw0").err()).contains(refused);
+        assertThat(scripts.run("setup", "--check", "--run", "--device", "rxe0").err())
+                .doesNotContain(refused);
+        assertThat(scripts.run("setup", "--check", "--run", "--device", "siw0").err())
+                .contains(refused);
 
         sysfs("class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE");
         assertThat(scripts.run("setup", "--check", "--run").err()).doesNotContain(refused);

@@ -268,7 +268,8 @@ class VirtualMachineHostIT {
         assertThat(result.text()).endsWith("\nhere\nstatus 0\nstatus 3\n");
         assertThat(result.err())
                 .contains(": rxe0/1 is DOWN; RDMA_VM=always starts a virtual machine all the same\n")
-                .contains(": rxe0/1 is DOWN; to rehearse without hardware: RDMA_VM=always, or ./qualify --fabric microvm\n");
+                .contains(
+                        ": rxe0/1 is DOWN; to rehearse without hardware: RDMA_VM=always, or ./qualify --fabric microvm\n");
     }
 
     @Test

@@ -217,8 +217,8 @@ public final class Ending {
             try {
                 writeStatus(run, byUser);
             } catch (IOException | RuntimeException again) {
-                System.err.println("./qualify: the exit status in " + generator.summary()
-                        + " is not that of this run: " + (again.getMessage() == null ? again : again.getMessage()));
+                System.err.println("./qualify: the exit status in " + generator.summary() + " is not that of this run: "
+                        + (again.getMessage() == null ? again : again.getMessage()));
             }
         }
     }

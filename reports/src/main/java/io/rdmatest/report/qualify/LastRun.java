@@ -63,12 +63,12 @@ record LastRun(
             return part;
         }
         // What the partial run did not judge has still failed.
-        List<String> left = run.failed.stream()
-                .filter(each -> !part.passed.contains(each))
-                .toList();
+        List<String> left =
+                run.failed.stream().filter(each -> !part.passed.contains(each)).toList();
         return left.isEmpty()
                 ? part
-                : new LastRun(run.file, run.end, run.outcome, run.fabric, run.scenarios, left, run.passed, run.settings);
+                : new LastRun(
+                        run.file, run.end, run.outcome, run.fabric, run.scenarios, left, run.passed, run.settings);
     }
 
     /** Returns the folder of the results of runs of some scenarios only, which leave those of the last whole run as they are. */

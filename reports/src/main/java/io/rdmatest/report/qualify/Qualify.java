@@ -433,7 +433,9 @@ public final class Qualify implements Callable<Integer> {
                 new ScenarioJvms.Place(
                         local.microvms(),
                         isReal(local),
-                        local.local().device().equals(Node.AUTO) ? null : local.local().device(),
+                        local.local().device().equals(Node.AUTO)
+                                ? null
+                                : local.local().device(),
                         hardwareSeen(whole)));
         if (jvms.setUp() != 0) {
             return ExitStatus.HOST_NOT_READY.code();

@@ -55,7 +55,11 @@ final class ScenarioJvms {
      * @param device the device that was asked for by name; null for none
      * @param seen the sign of RDMA hardware that an earlier run is; null for none
      */
-    record Place(int machines, boolean real, @Nullable String device, @Nullable String seen) {}
+    record Place(
+            int machines,
+            boolean real,
+            @Nullable String device,
+            @Nullable String seen) {}
 
     /** {@code bin/setup} prints this word if the run is to be in a virtual machine. */
     private static final String IN_MACHINE = "machine";

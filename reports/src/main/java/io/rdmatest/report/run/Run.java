@@ -271,8 +271,7 @@ public record Run(
     }
 
     /** Why a run in a virtual machine that the project started is a rehearsal. */
-    public static final String IN_MACHINE =
-            "soft-RoCE in a virtual machine; " + Outcome.REHEARSED.caveat();
+    public static final String IN_MACHINE = "soft-RoCE in a virtual machine; " + Outcome.REHEARSED.caveat();
 
     /** Returns why a run with this environment is a rehearsal; null if it is none. */
     public static @Nullable String rehearsal(Map<String, String> environment) {

@@ -197,7 +197,8 @@ class OutcomesTests {
                 .contains("Nothing to run again", target.resolve("partial/qualification.json") + " (partial)");
 
         // What it did not judge has still failed.
-        Files.writeString(summary, whole.replace("\"b\", \"verdict\": \"passed\"", "\"Loop: 4 KiB\", \"verdict\": \"failed\""));
+        Files.writeString(
+                summary, whole.replace("\"b\", \"verdict\": \"passed\"", "\"Loop: 4 KiB\", \"verdict\": \"failed\""));
         LastRun last = LastRun.read(target);
         assertThat(last.file()).isEqualTo(summary);
         assertThat(last.failed()).singleElement().asString().endsWith("Loop: 4 KiB");

@@ -163,7 +163,12 @@ class QualifyCommandTests {
                         "setup RDMA_VM= --run --device rxe0\njava RDMA_VM=always\n",
                         3,
                         "Rehearsal: "),
-                new Row("--device mlx5_0", "host", "setup RDMA_VM=never --run --device mlx5_0\njava RDMA_VM=never\n", 3, ""),
+                new Row(
+                        "--device mlx5_0",
+                        "host",
+                        "setup RDMA_VM=never --run --device mlx5_0\njava RDMA_VM=never\n",
+                        3,
+                        ""),
                 new Row(lab, "host", "setup RDMA_VM=never --run --device mlx5_0\njava RDMA_VM=never\n", 3, ""),
                 new Row(
                         "--fabric " + target.resolve("two.yaml"),
