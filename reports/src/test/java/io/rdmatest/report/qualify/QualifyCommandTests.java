@@ -179,7 +179,7 @@ class QualifyCommandTests {
                 new Row(
                         "--fabric microvm",
                         "machine",
-                        "setup RDMA_VM=always --run\njava RDMA_VM=always\n",
+                        "setup RDMA_VM=always --run --device rxe0\njava RDMA_VM=always\n",
                         3,
                         "Rehearsal: "))) {
             Files.deleteIfExists(setUp);
