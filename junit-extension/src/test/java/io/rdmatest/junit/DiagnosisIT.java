@@ -168,14 +168,12 @@ class DiagnosisIT {
     @RdmaTest(timeout = "60 s")
     static class EndlessTestCase {
         @RdmaTest
-        void waitsForAPeerThatIsGone(FabricDevice device, MemoryRegion source) {
-            ConnectionOptions options =
-                    ConnectionOptions.defaults().mode(ConnectionMode.RAW).protectionDomain(source.protectionDomain());
-            try (Connection connection = Connection.open(device, options)) {
-                connection.server().queuePair().toError();
-                connection.client().queuePair().postSend(1, source, 0, 64, SendFlag.SIGNALED);
-                connection.client().sendQueue().awaitSuccess(Duration.ofMillis(300));
-            }
+        void waitsForAPeerThatIsGone(RdmaResources resources, MemoryRegion source) {
+            Connection connection = resources.connection(
+                    ConnectionOptions.defaults().mode(ConnectionMode.RAW).protectionDomain(source.protectionDomain()));
+            connection.server().queuePair().toError();
+            connection.client().queuePair().postSend(1, source, 0, 64, SendFlag.SIGNALED);
+            connection.client().sendQueue().awaitSuccess(Duration.ofMillis(300));
         }
     }
 

@@ -147,8 +147,10 @@ final class WorkAudit {
         Completions batch = queues.getFirst().newCompletions(BATCH);
         long deadline = Deadline.end(LAST_SENDS);
         while (true) {
+            // Asked before the queues are drained: what came in between is taken as well.
+            boolean last = queuePairs.stream().noneMatch(this::isSending) || Deadline.isOver(deadline);
             queues.forEach(queue -> drain(queue, batch));
-            if (queuePairs.stream().noneMatch(this::isSending) || Deadline.isOver(deadline)) {
+            if (last) {
                 return;
             }
             Thread.yield();
@@ -168,8 +170,11 @@ final class WorkAudit {
         }
     }
 
+    /** In ERR, what is outstanding completes as well: it failed, or is flushed. */
     private boolean isSending(QueuePair queuePair) {
-        return queues.contains(queuePair.sendQueue()) && outstanding(queuePair) > 0 && queuePair.state() == QpState.RTS;
+        return queues.contains(queuePair.sendQueue())
+                && outstanding(queuePair) > 0
+                && Set.of(QpState.RTS, QpState.ERR).contains(queuePair.state());
     }
 
     /** On a queue that sends and receives share, a failed completion may be that of a send. */
