@@ -763,11 +763,16 @@ public final class CellComparison {
             double[] sorted = Arrays.copyOf(found[rail], count[rail]);
             Arrays.sort(sorted);
             double shown = sorted.length == 0 ? 0 : Math.max(0, sorted[(int) (0.95 * sorted.length)] / NORMAL);
-            double unknown = count[rail] >= LEAST_NOISE ? 0 : WEIGHT_OF_UNKNOWN;
-            noise[rail] = Math.sqrt((count[rail] * shown * shown + unknown * UNKNOWN_NOISE * UNKNOWN_NOISE)
-                    / Math.max(1, count[rail] + unknown));
+            noise[rail] = sorted.length >= LEAST_NOISE ? shown : noiseOfFew(sorted.length, shown);
         }
         return noise;
+    }
+
+    /** Returns at most {@link #UNKNOWN_NOISE}, since one change among few values looks like noise. */
+    private static double noiseOfFew(int values, double shown) {
+        double known = Math.min(shown, UNKNOWN_NOISE);
+        return Math.sqrt((values * known * known + WEIGHT_OF_UNKNOWN * UNKNOWN_NOISE * UNKNOWN_NOISE)
+                / (values + WEIGHT_OF_UNKNOWN));
     }
 
     /** Returns the median of sorted values without one of them. */

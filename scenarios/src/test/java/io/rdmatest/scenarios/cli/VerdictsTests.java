@@ -42,7 +42,7 @@ class VerdictsTests {
         ExitStatus status = switch (reason) {
             // A route over another device is no route over the one under test.
             case WRONG_DEVICE -> ExitStatus.NO_ROUTE;
-            case HOST_BUSY -> ExitStatus.HOST_NOT_READY;
+            case HOST_BUSY, ATTEMPTS_DISAGREE -> ExitStatus.HOST_NOT_READY;
             default -> ExitStatus.valueOf(reason.name());
         };
         assertThat(verdict.status()).isEqualTo(status);
