@@ -50,12 +50,6 @@ class_path() {
     for jar in "$target/$1"-*.jar; do
         [[ $jar == *-sources.jar || $jar == *-javadoc.jar || ! -e $jar ]] || classpath=$jar
     done
-    # Where scenarios is built, the jar of the agent for other nodes is beside its own.
-    if [ "$1" != scenarios ]; then
-        for jar in "$project"/scenarios/target/scenarios-*.jar; do
-            [[ $jar == *-sources.jar || $jar == *-javadoc.jar || ! -e $jar ]] || classpath+=:$jar
-        done
-    fi
     classpath+=:$list
 }
 
