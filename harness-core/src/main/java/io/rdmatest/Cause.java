@@ -16,212 +16,222 @@ public enum Cause {
     // ---- completion statuses, ibv_poll_cq(3) and IBTA volume 1, section 11.6.2 ----
 
     /** {@code IBV_WC_RETRY_EXC_ERR}. */
-    RETRY_EXCEEDED("IBV_WC_RETRY_EXC_ERR", Exit.PEER_LOST, Again.YES, "Peer did not acknowledge: retries exhausted"),
+    RETRY_EXCEEDED(
+            "IBV_WC_RETRY_EXC_ERR", ExitStatus.PEER_LOST, Again.YES, "Peer did not acknowledge: retries exhausted"),
 
     /** {@code IBV_WC_RNR_RETRY_EXC_ERR}. */
     RNR_RETRY_EXCEEDED(
             "IBV_WC_RNR_RETRY_EXC_ERR",
-            Exit.FABRIC_FAILED,
+            ExitStatus.FABRIC_FAILED,
             Again.YES,
             "Peer had no receive posted: RNR retries exhausted"),
 
     /** {@code IBV_WC_RESP_TIMEOUT_ERR}. */
-    RESPONSE_TIMEOUT("IBV_WC_RESP_TIMEOUT_ERR", Exit.PEER_LOST, Again.YES, "Peer's response timed out"),
+    RESPONSE_TIMEOUT("IBV_WC_RESP_TIMEOUT_ERR", ExitStatus.PEER_LOST, Again.YES, "Peer's response timed out"),
 
     /** {@code IBV_WC_WR_FLUSH_ERR}. */
     FLUSHED(
             "IBV_WC_WR_FLUSH_ERR",
-            Exit.PEER_LOST,
+            ExitStatus.PEER_LOST,
             Again.YES,
             "Work flushed: the queue pair had gone to the error state"),
 
     /** {@code IBV_WC_REM_ACCESS_ERR}. */
     REMOTE_ACCESS(
-            "IBV_WC_REM_ACCESS_ERR", Exit.FABRIC_FAILED, "Peer's memory not accessible: key, bounds or permission"),
+            "IBV_WC_REM_ACCESS_ERR",
+            ExitStatus.FABRIC_FAILED,
+            "Peer's memory not accessible: key, bounds or permission"),
 
     /** {@code IBV_WC_REM_INV_REQ_ERR}. */
-    REMOTE_INVALID_REQUEST("IBV_WC_REM_INV_REQ_ERR", Exit.FABRIC_FAILED, "Peer rejected the request as invalid"),
+    REMOTE_INVALID_REQUEST("IBV_WC_REM_INV_REQ_ERR", ExitStatus.FABRIC_FAILED, "Peer rejected the request as invalid"),
 
     /** {@code IBV_WC_REM_OP_ERR}. */
-    REMOTE_OPERATION("IBV_WC_REM_OP_ERR", Exit.FABRIC_FAILED, "Peer could not complete the operation"),
+    REMOTE_OPERATION("IBV_WC_REM_OP_ERR", ExitStatus.FABRIC_FAILED, "Peer could not complete the operation"),
 
     /** {@code IBV_WC_REM_INV_RD_REQ_ERR}. */
-    REMOTE_INVALID_RD_REQUEST("IBV_WC_REM_INV_RD_REQ_ERR", Exit.FABRIC_FAILED, "Peer rejected the reliable datagram"),
+    REMOTE_INVALID_RD_REQUEST(
+            "IBV_WC_REM_INV_RD_REQ_ERR", ExitStatus.FABRIC_FAILED, "Peer rejected the reliable datagram"),
 
     /** {@code IBV_WC_REM_ABORT_ERR}. */
-    REMOTE_ABORT("IBV_WC_REM_ABORT_ERR", Exit.FABRIC_FAILED, "Peer aborted the operation"),
+    REMOTE_ABORT("IBV_WC_REM_ABORT_ERR", ExitStatus.FABRIC_FAILED, "Peer aborted the operation"),
 
     /** {@code IBV_WC_BAD_RESP_ERR}. */
-    BAD_RESPONSE("IBV_WC_BAD_RESP_ERR", Exit.FABRIC_FAILED, "Peer answered with an unexpected packet"),
+    BAD_RESPONSE("IBV_WC_BAD_RESP_ERR", ExitStatus.FABRIC_FAILED, "Peer answered with an unexpected packet"),
 
     /** {@code IBV_WC_LOC_LEN_ERR}. */
-    LOCAL_LENGTH("IBV_WC_LOC_LEN_ERR", Exit.FABRIC_FAILED, "Message longer than the buffer or the path allows"),
+    LOCAL_LENGTH("IBV_WC_LOC_LEN_ERR", ExitStatus.FABRIC_FAILED, "Message longer than the buffer or the path allows"),
 
     /** {@code IBV_WC_LOC_QP_OP_ERR}. */
     LOCAL_QP_OPERATION(
-            "IBV_WC_LOC_QP_OP_ERR", Exit.FABRIC_FAILED, "Local queue pair in a wrong state for the operation"),
+            "IBV_WC_LOC_QP_OP_ERR", ExitStatus.FABRIC_FAILED, "Local queue pair in a wrong state for the operation"),
 
     /** {@code IBV_WC_LOC_EEC_OP_ERR}. */
-    LOCAL_EEC_OPERATION("IBV_WC_LOC_EEC_OP_ERR", Exit.FABRIC_FAILED, "Local end-to-end context error"),
+    LOCAL_EEC_OPERATION("IBV_WC_LOC_EEC_OP_ERR", ExitStatus.FABRIC_FAILED, "Local end-to-end context error"),
 
     /** {@code IBV_WC_LOC_PROT_ERR}. */
-    LOCAL_PROTECTION("IBV_WC_LOC_PROT_ERR", Exit.FABRIC_FAILED, "Local buffer not covered by its memory region"),
+    LOCAL_PROTECTION("IBV_WC_LOC_PROT_ERR", ExitStatus.FABRIC_FAILED, "Local buffer not covered by its memory region"),
 
     /** {@code IBV_WC_LOC_ACCESS_ERR}. */
-    LOCAL_ACCESS("IBV_WC_LOC_ACCESS_ERR", Exit.FABRIC_FAILED, "Local protection error on incoming data"),
+    LOCAL_ACCESS("IBV_WC_LOC_ACCESS_ERR", ExitStatus.FABRIC_FAILED, "Local protection error on incoming data"),
 
     /** {@code IBV_WC_LOC_RDD_VIOL_ERR}. */
-    LOCAL_RDD_VIOLATION("IBV_WC_LOC_RDD_VIOL_ERR", Exit.FABRIC_FAILED, "Local reliable datagram domain violated"),
+    LOCAL_RDD_VIOLATION("IBV_WC_LOC_RDD_VIOL_ERR", ExitStatus.FABRIC_FAILED, "Local reliable datagram domain violated"),
 
     /** {@code IBV_WC_MW_BIND_ERR}. */
-    MEMORY_WINDOW_BIND("IBV_WC_MW_BIND_ERR", Exit.FABRIC_FAILED, "Memory window could not be bound"),
+    MEMORY_WINDOW_BIND("IBV_WC_MW_BIND_ERR", ExitStatus.FABRIC_FAILED, "Memory window could not be bound"),
 
     /** {@code IBV_WC_INV_EECN_ERR}. */
-    INVALID_EEC_NUMBER("IBV_WC_INV_EECN_ERR", Exit.FABRIC_FAILED, "Invalid end-to-end context number"),
+    INVALID_EEC_NUMBER("IBV_WC_INV_EECN_ERR", ExitStatus.FABRIC_FAILED, "Invalid end-to-end context number"),
 
     /** {@code IBV_WC_INV_EEC_STATE_ERR}. */
-    INVALID_EEC_STATE("IBV_WC_INV_EEC_STATE_ERR", Exit.FABRIC_FAILED, "Invalid end-to-end context state"),
+    INVALID_EEC_STATE("IBV_WC_INV_EEC_STATE_ERR", ExitStatus.FABRIC_FAILED, "Invalid end-to-end context state"),
 
     /** {@code IBV_WC_FATAL_ERR}. */
-    FATAL_TRANSPORT_ERROR("IBV_WC_FATAL_ERR", Exit.FABRIC_FAILED, "Fatal transport error"),
+    FATAL_TRANSPORT_ERROR("IBV_WC_FATAL_ERR", ExitStatus.FABRIC_FAILED, "Fatal transport error"),
 
     /** {@code IBV_WC_GENERAL_ERR}. */
-    GENERAL_TRANSPORT_ERROR("IBV_WC_GENERAL_ERR", Exit.FABRIC_FAILED, "Transport error without further class"),
+    GENERAL_TRANSPORT_ERROR("IBV_WC_GENERAL_ERR", ExitStatus.FABRIC_FAILED, "Transport error without further class"),
 
     /** {@code IBV_WC_TM_ERR}. */
-    TAG_MATCHING("IBV_WC_TM_ERR", Exit.FABRIC_FAILED, "Tag matching error"),
+    TAG_MATCHING("IBV_WC_TM_ERR", ExitStatus.FABRIC_FAILED, "Tag matching error"),
 
     /** {@code IBV_WC_TM_RNDV_INCOMPLETE}. */
-    TAG_MATCHING_INCOMPLETE("IBV_WC_TM_RNDV_INCOMPLETE", Exit.FABRIC_FAILED, "Tag matching rendezvous incomplete"),
+    TAG_MATCHING_INCOMPLETE(
+            "IBV_WC_TM_RNDV_INCOMPLETE", ExitStatus.FABRIC_FAILED, "Tag matching rendezvous incomplete"),
 
     /** Any other status that is not {@code IBV_WC_SUCCESS}. */
-    COMPLETION_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Completion with another error status"),
+    COMPLETION_ERROR(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Completion with another error status"),
 
     // ---- the connection manager, rdma_get_cm_event(3) ----
 
     /** The peer's program or its connection manager rejected the connection. */
-    REJECTED(Verdict.FAILED, Exit.REJECTED, "Connection rejected by the peer"),
+    REJECTED(Verdict.FAILED, ExitStatus.REJECTED, "Connection rejected by the peer"),
 
     /** The peer's connection manager did not answer. */
-    UNREACHABLE(Verdict.FAILED, Exit.PEER_ABSENT, Again.YES, "Peer's connection manager did not answer"),
+    UNREACHABLE(Verdict.FAILED, ExitStatus.PEER_ABSENT, Again.YES, "Peer's connection manager did not answer"),
 
     /** No listener, no client, or no answer before data flowed. */
-    PEER_ABSENT(Verdict.FAILED, Exit.PEER_ABSENT, Again.YES, "Peer absent: no listener, no client or no answer"),
+    PEER_ABSENT(Verdict.FAILED, ExitStatus.PEER_ABSENT, Again.YES, "Peer absent: no listener, no client or no answer"),
 
     /** The peer disconnected, or stopped answering, after the connection was established. */
-    PEER_LOST(Verdict.FAILED, Exit.PEER_LOST, Again.YES, "Peer lost in mid-transfer"),
+    PEER_LOST(Verdict.FAILED, ExitStatus.PEER_LOST, Again.YES, "Peer lost in mid-transfer"),
 
     /** The address has no route over an RDMA device. */
-    NO_ROUTE(Verdict.FAILED, Exit.NO_ROUTE, Again.YES, "No route to the address over an RDMA device"),
+    NO_ROUTE(Verdict.FAILED, ExitStatus.NO_ROUTE, Again.YES, "No route to the address over an RDMA device"),
 
     /** The connection failed while it was being established. */
-    CONNECT_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Connection could not be established"),
+    CONNECT_ERROR(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Connection could not be established"),
 
     /** The network refused a multicast group. */
-    MULTICAST_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Multicast group could not be joined"),
+    MULTICAST_ERROR(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Multicast group could not be joined"),
 
     /** The connection manager reported another event than the awaited one, and no other cause fits it. */
-    UNEXPECTED_EVENT(Verdict.FAILED, Exit.FABRIC_FAILED, "Unexpected connection manager event"),
+    UNEXPECTED_EVENT(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Unexpected connection manager event"),
 
     /** The message is too large for the peer or the MTU. */
-    SIZE_REFUSED(Verdict.FAILED, Exit.SIZE_REFUSED, "Message too large for the peer or the MTU"),
+    SIZE_REFUSED(Verdict.FAILED, ExitStatus.SIZE_REFUSED, "Message too large for the peer or the MTU"),
 
     /** A connection is on another device, port or GID than the one under test. */
-    WRONG_DEVICE(Verdict.FAILED, Exit.NO_ROUTE, "Connection on another device than the one under test"),
+    WRONG_DEVICE(Verdict.FAILED, ExitStatus.NO_ROUTE, "Connection on another device than the one under test"),
 
     // ---- other promises of the fabric ----
 
     /** The received data differs from the sent data. */
-    WRONG_DATA(Verdict.FAILED, Exit.FABRIC_FAILED, "Data differs from what was sent"),
+    WRONG_DATA(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Data differs from what was sent"),
 
     /** Messages were lost, repeated or out of order. */
-    WRONG_DELIVERY(Verdict.FAILED, Exit.FABRIC_FAILED, "Messages lost, repeated or out of order"),
+    WRONG_DELIVERY(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Messages lost, repeated or out of order"),
 
     /** An awaited event of the fabric did not happen before its deadline. */
-    TIMEOUT(Verdict.FAILED, Exit.PEER_LOST, Again.YES, "Timed out"),
+    TIMEOUT(Verdict.FAILED, ExitStatus.PEER_LOST, Again.YES, "Timed out"),
 
     /** Packets on the wire, or messages of a peer, violate their protocol. */
-    PROTOCOL_VIOLATION(Verdict.FAILED, Exit.FABRIC_FAILED, "Protocol violated"),
+    PROTOCOL_VIOLATION(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Protocol violated"),
 
     /** The device reported an asynchronous error, or moved a queue pair to ERR without a completion that says why. */
-    ASYNCHRONOUS_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Asynchronous error of the device (ibv_get_async_event)"),
+    ASYNCHRONOUS_ERROR(
+            Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Asynchronous error of the device (ibv_get_async_event)"),
 
     /** Error counters of a device increased. */
-    COUNTERS(Verdict.FAILED, Exit.FABRIC_FAILED, Again.YES, "Error counters increased"),
+    COUNTERS(Verdict.FAILED, ExitStatus.FABRIC_FAILED, Again.YES, "Error counters increased"),
 
     /** A measurement misses a threshold of the fabric file. */
-    THRESHOLD_MISSED(Verdict.FAILED, Exit.FABRIC_FAILED, "Threshold missed"),
+    THRESHOLD_MISSED(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Threshold missed"),
 
     /** The fabric does not keep a promise of the fabric file. */
-    PROMISE_BROKEN(Verdict.FAILED, Exit.FABRIC_FAILED, "Promise of the fabric file broken"),
+    PROMISE_BROKEN(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Promise of the fabric file broken"),
 
     /** One path is far slower than the others. */
-    OUTLIER(Verdict.FAILED, Exit.FABRIC_FAILED, Again.YES, "Slower than the other pairs"),
+    OUTLIER(Verdict.FAILED, ExitStatus.FABRIC_FAILED, Again.YES, "Slower than the other pairs"),
 
     /** A node failed with one partner after the other, so that its other pairs were not measured. */
-    GIVEN_UP(Verdict.FAILED, Exit.FABRIC_FAILED, "Node given up: its pairs failed one after the other"),
+    GIVEN_UP(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Node given up: its pairs failed one after the other"),
 
     /** An assertion failed without a more specific cause. */
-    ASSERTION(Verdict.FAILED, Exit.FABRIC_FAILED, "Other broken promise of the fabric"),
+    ASSERTION(Verdict.FAILED, ExitStatus.FABRIC_FAILED, "Other broken promise of the fabric"),
 
     // ---- the host ----
 
     /** A device, library, kernel module or another resource of this host is missing. */
     HOST_NOT_READY(
-            Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host not ready: device, library or resource missing"),
+            Verdict.BROKEN,
+            ExitStatus.HOST_NOT_READY,
+            Again.YES,
+            "Host not ready: device, library or resource missing"),
 
     /** A host was too busy to measure: its own delay explains what was seen. */
-    HOST_BUSY(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host was busy: its own delay explains the result"),
+    HOST_BUSY(Verdict.BROKEN, ExitStatus.HOST_NOT_READY, Again.YES, "Host was busy: its own delay explains the result"),
 
     /** The attempts of a measurement showed something else each time, and no delay of a host explains it. */
-    ATTEMPTS_DISAGREE(Verdict.BROKEN, Exit.HOST_NOT_READY, "Attempts disagree: each one showed something else"),
+    ATTEMPTS_DISAGREE(Verdict.BROKEN, ExitStatus.HOST_NOT_READY, "Attempts disagree: each one showed something else"),
 
     /** There is not enough memory, lockable memory, or threads. */
-    OUT_OF_MEMORY(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host has too little memory or too few threads"),
+    OUT_OF_MEMORY(
+            Verdict.BROKEN, ExitStatus.HOST_NOT_READY, Again.YES, "Host has too little memory or too few threads"),
 
     /** This process lacks a permission. */
-    NOT_PERMITTED(Verdict.BROKEN, Exit.HOST_NOT_READY, "Not permitted to this process"),
+    NOT_PERMITTED(Verdict.BROKEN, ExitStatus.HOST_NOT_READY, "Not permitted to this process"),
 
     /** The device was removed from the host. */
-    DEVICE_REMOVED(Verdict.BROKEN, Exit.HOST_NOT_READY, "Device removed from the host"),
+    DEVICE_REMOVED(Verdict.BROKEN, ExitStatus.HOST_NOT_READY, "Device removed from the host"),
 
     /** A call of libibverbs, librdmacm or rsockets failed with an errno that no other cause fits. */
-    CALL_FAILED(Verdict.BROKEN, Exit.HOST_NOT_READY, "Call of the RDMA libraries failed"),
+    CALL_FAILED(Verdict.BROKEN, ExitStatus.HOST_NOT_READY, "Call of the RDMA libraries failed"),
 
     /** The agent of a node did not start, ended early, or stopped answering. */
-    NODE_LOST(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Node not reached, or its agent lost"),
+    NODE_LOST(Verdict.BROKEN, ExitStatus.HOST_NOT_READY, Again.YES, "Node not reached, or its agent lost"),
 
     /** No address is known for a host name. */
-    UNKNOWN_HOST(Verdict.BROKEN, Exit.NO_ROUTE, "Unknown host name"),
+    UNKNOWN_HOST(Verdict.BROKEN, ExitStatus.NO_ROUTE, "Unknown host name"),
 
     /** The device, its driver, the kernel or the peer cannot do what was asked. */
-    UNSUPPORTED(Verdict.BROKEN, Exit.UNSUPPORTED, "Not supported by the device, the kernel or the peer"),
+    UNSUPPORTED(Verdict.BROKEN, ExitStatus.UNSUPPORTED, "Not supported by the device, the kernel or the peer"),
 
     // ---- the caller ----
 
     /** An option, annotation, configuration key or file is wrong. */
-    MISCONFIGURED(Verdict.BROKEN, Exit.USAGE, "Wrong option, annotation, key or file"),
+    MISCONFIGURED(Verdict.BROKEN, ExitStatus.USAGE, "Wrong option, annotation, key or file"),
 
     /** The test or program used queues or memory in a way that cannot succeed, whatever the fabric does. */
-    WRONG_USE(Verdict.BROKEN, Exit.DEFECT, "Queues or memory used wrongly by the test"),
+    WRONG_USE(Verdict.BROKEN, ExitStatus.DEFECT, "Queues or memory used wrongly by the test"),
 
     /** The test's own code left native objects, events or kernel objects behind. */
-    LEAK(Verdict.BROKEN, Exit.DEFECT, "Leaked resources"),
+    LEAK(Verdict.BROKEN, ExitStatus.DEFECT, "Leaked resources"),
 
     /** A test or lifecycle method did not finish within its time limit. */
-    TIME_LIMIT(Verdict.BROKEN, Exit.DEFECT, "Time limit of the test exceeded"),
+    TIME_LIMIT(Verdict.BROKEN, ExitStatus.DEFECT, "Time limit of the test exceeded"),
 
     /** A test started and never finished. */
-    NEVER_FINISHED(Verdict.BROKEN, Exit.DEFECT, "Never finished: JVM or virtual machine ended"),
+    NEVER_FINISHED(Verdict.BROKEN, ExitStatus.DEFECT, "Never finished: JVM or virtual machine ended"),
 
     /** A signal, or the failure of the other side, ended the work. */
-    INTERRUPTED(Verdict.BROKEN, Exit.INTERRUPTED, Again.YES, "Interrupted"),
+    INTERRUPTED(Verdict.BROKEN, ExitStatus.INTERRUPTED, Again.YES, "Interrupted"),
 
     /** No other cause explains the failure. */
-    DEFECT(Verdict.BROKEN, Exit.DEFECT, "Unexpected exception: a defect of rdmatest or of the test"),
+    DEFECT(Verdict.BROKEN, ExitStatus.DEFECT, "Unexpected exception: a defect of rdmatest or of the test"),
 
     /** A condition says that the test does not apply here. */
-    NOT_APPLICABLE(Verdict.SKIPPED, Exit.UNSUPPORTED, "Skipped");
+    NOT_APPLICABLE(Verdict.SKIPPED, ExitStatus.UNSUPPORTED, "Skipped");
 
     /** What a failure means: the fabric is bad, nothing is known about it, or the test does not apply. */
     public enum Verdict {
@@ -246,21 +256,6 @@ public enum Cause {
         Cause rdmaCause();
     }
 
-    /** The exit statuses of ./rdmatest that causes lead to. */
-    private static final class Exit {
-        static final int FABRIC_FAILED = 1;
-        static final int USAGE = 2;
-        static final int HOST_NOT_READY = 3;
-        static final int PEER_ABSENT = 4;
-        static final int UNSUPPORTED = 5;
-        static final int REJECTED = 6;
-        static final int NO_ROUTE = 7;
-        static final int PEER_LOST = 8;
-        static final int SIZE_REFUSED = 9;
-        static final int DEFECT = 70;
-        static final int INTERRUPTED = 130;
-    }
-
     private enum Again {
         YES,
         NO
@@ -269,30 +264,30 @@ public enum Cause {
     private static final int DEEPEST = 32;
 
     private final Verdict verdict;
-    private final int exitStatus;
+    private final ExitStatus exitStatus;
     private final Again again;
     private final String category;
 
     /** Empty unless the cause is a completion status. */
     private final String completionStatus;
 
-    Cause(Verdict verdict, int exitStatus, String category) {
+    Cause(Verdict verdict, ExitStatus exitStatus, String category) {
         this(verdict, exitStatus, Again.NO, category);
     }
 
-    Cause(Verdict verdict, int exitStatus, Again again, String category) {
+    Cause(Verdict verdict, ExitStatus exitStatus, Again again, String category) {
         this(verdict, exitStatus, again, category, "");
     }
 
-    Cause(String completionStatus, int exitStatus, String meaning) {
+    Cause(String completionStatus, ExitStatus exitStatus, String meaning) {
         this(completionStatus, exitStatus, Again.NO, meaning);
     }
 
-    Cause(String completionStatus, int exitStatus, Again again, String meaning) {
+    Cause(String completionStatus, ExitStatus exitStatus, Again again, String meaning) {
         this(Verdict.FAILED, exitStatus, again, meaning + " (" + completionStatus + ")", completionStatus);
     }
 
-    Cause(Verdict verdict, int exitStatus, Again again, String category, String completionStatus) {
+    Cause(Verdict verdict, ExitStatus exitStatus, Again again, String category, String completionStatus) {
         this.verdict = verdict;
         this.exitStatus = exitStatus;
         this.again = again;
@@ -306,7 +301,7 @@ public enum Cause {
     }
 
     /** Returns the exit status of a command of {@code ./rdmatest} that ends with this cause, 1 to 255. */
-    public int exitStatus() {
+    public ExitStatus exitStatus() {
         return exitStatus;
     }
 

@@ -102,7 +102,7 @@ class CauseTests {
     void everyCauseHasACategoryOfItsOwnAndAStatus(Cause cause) {
         assertThat(Arrays.stream(Cause.values()).map(Cause::category).filter(cause.category()::equals))
                 .hasSize(1);
-        assertThat(cause.exitStatus()).isBetween(1, 255);
+        assertThat(cause.exitStatus().code()).isBetween(1, 255);
     }
 
     @ParameterizedTest

@@ -39,7 +39,7 @@ class VerdictsPageTests {
                     .append(" | ")
                     .append(cause.verdict())
                     .append(" | ")
-                    .append(cause.exitStatus())
+                    .append(cause.exitStatus().code())
                     .append(" | ")
                     .append(cause.mayBeRetried() ? "yes" : "no")
                     .append(" |\n");

@@ -2,7 +2,7 @@ package io.rdmatest.acceptance;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
-import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.scenarios.PairScenarios;
 import io.rdmatest.scenarios.culprits.Culprits;
 import io.rdmatest.scenarios.culprits.PairLine;

@@ -1,5 +1,7 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.Measurement;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.junit.engine.Verdict;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;

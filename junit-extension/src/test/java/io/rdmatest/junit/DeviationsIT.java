@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
+import io.rdmatest.ReportKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.junit.params.EachSize;
 import io.rdmatest.junit.params.RdmaParameterizedTest;
 import io.rdmatest.verbs.CompletionQueue;

@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import io.rdmatest.Measurement;
 import io.rdmatest.junit.ConnectionCycles.Kind;
 import java.net.InetAddress;
 import java.util.List;

@@ -4,8 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.Measurement;
+import io.rdmatest.Measurement.Better;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.junit.Measurement.Better;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;

@@ -2,6 +2,7 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ReportKeys;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;

@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.junit.condition.RequiresKernel;
 import io.rdmatest.summary.RunSummary;
 import java.io.ByteArrayOutputStream;

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.Measurement;
 import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.AddressInfo.Format;
@@ -8,7 +9,6 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;

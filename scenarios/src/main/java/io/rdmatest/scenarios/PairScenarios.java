@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Measurement;
+import io.rdmatest.Measurement.Better;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.Thresholds;
 import io.rdmatest.fabric.Thresholds.Percentile;
 import io.rdmatest.junit.FabricError;
-import io.rdmatest.junit.Measurement;
-import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;

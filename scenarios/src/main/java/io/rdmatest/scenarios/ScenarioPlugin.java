@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.junit.RdmaTestPlugin;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.node.Place;
 import java.lang.reflect.Executable;
 import java.util.LinkedHashMap;

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.junit.Measurement;
+import io.rdmatest.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;

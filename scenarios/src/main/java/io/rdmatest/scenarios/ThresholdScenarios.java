@@ -1,10 +1,10 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Measurement;
 import io.rdmatest.fabric.Rate;
 import io.rdmatest.fabric.Thresholds.Percentile;
 import io.rdmatest.junit.FabricError;
-import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;

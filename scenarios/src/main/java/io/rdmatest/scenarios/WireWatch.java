@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.wire.WireCapture;
 import io.rdmatest.wire.WireJudge;
 import io.rdmatest.wire.WireReport;

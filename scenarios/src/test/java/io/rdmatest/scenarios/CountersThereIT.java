@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.junit.ConnectionOptions;
@@ -11,7 +12,6 @@ import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.WorkCompletion;

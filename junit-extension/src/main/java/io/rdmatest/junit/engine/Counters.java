@@ -1,10 +1,10 @@
 package io.rdmatest.junit.engine;
 
 import io.rdmatest.Cause;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.IgnoreCounters;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.verbs.DriverQuirks;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.rdmatest.junit.engine;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.junit.DeviationKey;
-import io.rdmatest.junit.ReportKeys;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;

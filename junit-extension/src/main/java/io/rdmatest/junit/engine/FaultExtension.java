@@ -1,5 +1,6 @@
 package io.rdmatest.junit.engine;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
@@ -8,7 +9,6 @@ import io.rdmatest.fabric.fault.ActiveFault;
 import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
 import io.rdmatest.junit.Fault;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.junit.SkipReason;
 import java.nio.file.Files;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package io.rdmatest.junit.engine;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.junit.RdmaConfiguration;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.junit.SkipReason;
 import java.util.List;
 import java.util.Optional;

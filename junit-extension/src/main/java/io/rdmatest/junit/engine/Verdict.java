@@ -1,7 +1,7 @@
 package io.rdmatest.junit.engine;
 
 import io.rdmatest.Cause;
-import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.ReportKeys;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.function.UnaryOperator;

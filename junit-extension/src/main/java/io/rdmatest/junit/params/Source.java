@@ -1,8 +1,8 @@
 package io.rdmatest.junit.params;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.junit.engine.Choice;
 import io.rdmatest.junit.engine.Quantity;
 import io.rdmatest.junit.engine.RunDevice;

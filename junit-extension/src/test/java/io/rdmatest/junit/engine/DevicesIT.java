@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
@@ -29,7 +30,6 @@ import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RdmaExtension;
 import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.junit.Run;
 import io.rdmatest.junit.SecondDevice;
 import io.rdmatest.junit.condition.NotOnDevice;

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.Cause;
 import io.rdmatest.NativeResource;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.junit.Run;
 import java.time.Duration;
 import java.util.List;

@@ -11,7 +11,7 @@ import io.qameta.allure.model.Status;
 import io.qameta.allure.model.StatusDetails;
 import io.qameta.allure.model.StepResult;
 import io.qameta.allure.model.TestResult;
-import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.report.run.Measurements;
 import io.rdmatest.report.run.RunReader;
 import java.io.ByteArrayInputStream;

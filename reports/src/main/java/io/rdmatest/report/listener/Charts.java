@@ -1,6 +1,6 @@
 package io.rdmatest.report.listener;
 
-import io.rdmatest.junit.Measurement;
+import io.rdmatest.Measurement;
 import io.rdmatest.report.run.Measurements;
 import io.rdmatest.report.run.Units;
 import java.util.Locale;

@@ -1,7 +1,7 @@
 package io.rdmatest.report.listener;
 
 import io.rdmatest.Cause;
-import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.report.run.Journal;
 import io.rdmatest.report.run.JournalEvent;
 import io.rdmatest.report.run.JournalEvent.Kind;

@@ -1,10 +1,10 @@
 package io.rdmatest.report.output;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.ExitStatus;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.JsonFile;
 import io.rdmatest.report.run.Run;
-import io.rdmatest.scenarios.cli.ExitStatus;
 import io.rdmatest.scenarios.qualification.CellComparison;
 import io.rdmatest.scenarios.qualification.CellComparison.Group;
 import io.rdmatest.scenarios.qualification.Qualification;

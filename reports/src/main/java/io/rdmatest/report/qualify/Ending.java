@@ -1,5 +1,6 @@
 package io.rdmatest.report.qualify;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.report.output.ReportGenerator;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.Journal;
@@ -8,7 +9,6 @@ import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.report.runner.Begun;
 import io.rdmatest.report.runner.Selection;
-import io.rdmatest.scenarios.cli.ExitStatus;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;

@@ -1,5 +1,6 @@
 package io.rdmatest.report.qualify;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricException;
@@ -17,7 +18,6 @@ import io.rdmatest.scenarios.PairScenarios;
 import io.rdmatest.scenarios.PairSettings;
 import io.rdmatest.scenarios.ScenarioSettings;
 import io.rdmatest.scenarios.Stage;
-import io.rdmatest.scenarios.cli.ExitStatus;
 import io.rdmatest.scenarios.qualification.Archive;
 import io.rdmatest.scenarios.qualification.Folders;
 import io.rdmatest.scenarios.qualification.Qualification;

@@ -1,6 +1,6 @@
 package io.rdmatest.report.qualify;
 
-import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.report.run.JournalEvent;
 import io.rdmatest.report.run.JournalEvent.Kind;
 import io.rdmatest.report.run.Run;

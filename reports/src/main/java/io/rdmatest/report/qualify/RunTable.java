@@ -1,6 +1,6 @@
 package io.rdmatest.report.qualify;
 
-import io.rdmatest.junit.Measurement;
+import io.rdmatest.Measurement;
 import io.rdmatest.report.run.Measurements;
 import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.Units;

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.Cause;
-import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.ReportKeys;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

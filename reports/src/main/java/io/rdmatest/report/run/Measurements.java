@@ -1,9 +1,9 @@
 package io.rdmatest.report.run;
 
-import io.rdmatest.junit.Measurement;
-import io.rdmatest.junit.Measurement.Better;
-import io.rdmatest.junit.Measurement.Kind;
-import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.Measurement;
+import io.rdmatest.Measurement.Better;
+import io.rdmatest.Measurement.Kind;
+import io.rdmatest.ReportKeys;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Base64;

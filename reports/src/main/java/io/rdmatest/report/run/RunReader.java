@@ -1,7 +1,7 @@
 package io.rdmatest.report.run;
 
 import io.rdmatest.Cause;
-import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.report.run.Run.Scenario;
 import java.time.Instant;
 import java.util.ArrayList;

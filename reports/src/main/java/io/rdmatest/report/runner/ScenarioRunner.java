@@ -1,9 +1,9 @@
 package io.rdmatest.report.runner;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.report.run.Journal;
 import io.rdmatest.report.run.JournalEvent;
 import io.rdmatest.report.run.ReportConfiguration;

@@ -2,8 +2,8 @@ package io.rdmatest.report.calm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.junit.ReportKeys;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;

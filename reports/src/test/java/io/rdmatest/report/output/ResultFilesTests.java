@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import io.rdmatest.Cause;
-import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.JournalEvent;
 import io.rdmatest.report.run.JournalEvent.Kind;

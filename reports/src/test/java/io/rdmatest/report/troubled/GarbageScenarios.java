@@ -1,8 +1,8 @@
 package io.rdmatest.report.troubled;
 
-import io.rdmatest.junit.Measurement;
+import io.rdmatest.Measurement;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.junit.RdmaReport;
-import io.rdmatest.junit.ReportKeys;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;

@@ -2,7 +2,7 @@ package io.rdmatest.report.unsteady;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmatest.junit.Measurement;
+import io.rdmatest.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import java.io.IOException;
 import java.nio.file.Files;

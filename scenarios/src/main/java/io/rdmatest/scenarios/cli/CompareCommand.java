@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.qualification.CellComparison;
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.culprits.Culprit;
 import io.rdmatest.scenarios.culprits.Culprits;
 import io.rdmatest.scenarios.culprits.PairLine;

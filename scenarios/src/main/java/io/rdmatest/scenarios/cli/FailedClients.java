@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.ExitStatus;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.junit.Measurement;
+import io.rdmatest.Measurement;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.ExitStatus;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;

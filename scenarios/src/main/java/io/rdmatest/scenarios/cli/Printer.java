@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.cli;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import io.rdmatest.ExitStatus;
 import java.io.PrintWriter;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import java.io.PrintWriter;
 import java.util.Optional;

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.Cause;
+import io.rdmatest.ExitStatus;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
@@ -51,7 +52,7 @@ final class Verdicts {
         if (cause == Cause.DEFECT) {
             return defect(shown);
         }
-        ExitStatus status = ExitStatus.of(cause);
+        ExitStatus status = cause.exitStatus();
         String sentence = sentence(shown, cause);
         return sentence.isEmpty() ? verdict(status, shown) : verdict(status, sentence, shown);
     }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.wire.CmMessage;
 import io.rdmatest.wire.WireJudge;
 import io.rdmatest.wire.WireReport;

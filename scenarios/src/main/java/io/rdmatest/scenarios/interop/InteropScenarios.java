@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.DeviceNeeds;
 import io.rdmatest.scenarios.Phase;
 import io.rdmatest.scenarios.Stage;

@@ -2,7 +2,7 @@ package io.rdmatest.scenarios.qualification;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmatest.junit.Measurement;
+import io.rdmatest.Measurement;
 import io.rdmatest.scenarios.culprits.Metric;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.culprits.PairsReader;

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.qualification;
 
 import com.fasterxml.jackson.annotation.JsonValue;
-import io.rdmatest.junit.Measurement;
-import io.rdmatest.junit.Measurement.Better;
-import io.rdmatest.junit.Measurement.Kind;
+import io.rdmatest.Measurement;
+import io.rdmatest.Measurement.Better;
+import io.rdmatest.Measurement.Kind;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.qualification.Qualification.Scenario;
 import java.util.ArrayList;

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.qualification;
 
-import io.rdmatest.junit.Measurement;
-import io.rdmatest.junit.Measurement.Better;
-import io.rdmatest.junit.Measurement.Kind;
+import io.rdmatest.Measurement;
+import io.rdmatest.Measurement.Better;
+import io.rdmatest.Measurement.Kind;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import java.util.Arrays;
 import java.util.List;

@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ExitStatus;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Arrays;

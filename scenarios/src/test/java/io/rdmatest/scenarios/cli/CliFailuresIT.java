@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.Ledger;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;

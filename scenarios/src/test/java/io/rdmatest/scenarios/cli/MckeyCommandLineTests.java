@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.role.Fault;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.ExitStatus;
 import io.rdmatest.Ledger;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;

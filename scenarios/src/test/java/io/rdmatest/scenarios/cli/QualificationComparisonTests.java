@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import com.networknt.schema.ValidationMessage;
+import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.culprits.PairsWriter;
 import io.rdmatest.scenarios.qualification.Qualification;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.RoleCancelledException;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import java.io.PrintWriter;

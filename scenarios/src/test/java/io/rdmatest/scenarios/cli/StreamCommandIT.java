@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.Ledger;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;

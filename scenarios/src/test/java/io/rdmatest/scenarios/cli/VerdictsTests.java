@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.rdmatest.Cause;
+import io.rdmatest.ExitStatus;
 import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -111,12 +112,6 @@ class VerdictsTests {
                 Verdicts.of(RdmaTimeoutException.reported(cause, "whatever", Duration.ofSeconds(3), "nothing"));
         assertThat(verdict.status()).isEqualTo(expected);
         assertThat(verdict.message()).contains(sentence, "whatever", "3000 ms");
-    }
-
-    @ParameterizedTest
-    @EnumSource
-    void everyCauseHasAStatus(Cause cause) {
-        assertThat(ExitStatus.of(cause).code()).isEqualTo(cause.exitStatus());
     }
 
     @ParameterizedTest

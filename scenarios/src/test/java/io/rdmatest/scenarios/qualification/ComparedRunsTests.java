@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmatest.junit.Measurement;
-import io.rdmatest.junit.Measurement.Better;
-import io.rdmatest.junit.Measurement.Kind;
+import io.rdmatest.Measurement;
+import io.rdmatest.Measurement.Better;
+import io.rdmatest.Measurement.Kind;
 import io.rdmatest.scenarios.qualification.Qualification.Scenario;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Finding;

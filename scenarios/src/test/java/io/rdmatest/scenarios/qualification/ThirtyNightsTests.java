@@ -2,8 +2,8 @@ package io.rdmatest.scenarios.qualification;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmatest.junit.Measurement;
-import io.rdmatest.junit.Measurement.Better;
+import io.rdmatest.Measurement;
+import io.rdmatest.Measurement.Better;
 import io.rdmatest.scenarios.qualification.Qualification.Scenario;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Fact;

@@ -1,4 +1,4 @@
-package io.rdmatest.junit;
+package io.rdmatest;
 
 /**
  * The keys of the report entries that a test publishes through JUnit, for listeners to read. One entry is one fact: the

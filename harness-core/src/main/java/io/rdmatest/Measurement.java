@@ -1,4 +1,4 @@
-package io.rdmatest.junit;
+package io.rdmatest;
 
 import java.time.Duration;
 import java.util.Locale;

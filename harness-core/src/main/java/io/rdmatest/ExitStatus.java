@@ -1,6 +1,5 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest;
 
-import io.rdmatest.Cause;
 import java.util.Locale;
 
 /** How a command ended, as the status of its process. */
@@ -64,17 +63,6 @@ public enum ExitStatus {
     ExitStatus(int code, String meaning) {
         this.code = code;
         this.meaning = meaning;
-    }
-
-    /** Returns the status that a cause leads to. */
-    static ExitStatus of(Cause cause) {
-        for (ExitStatus status : values()) {
-            if (status.code == cause.exitStatus()) {
-                return status;
-            }
-        }
-        throw new IllegalArgumentException(
-                cause + " leads to exit status " + cause.exitStatus() + ", which has no name");
     }
 
     /**
