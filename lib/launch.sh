@@ -93,11 +93,11 @@ maven_arguments() {
     printf '%s\n' -ntp -pl "$1" -am -DskipTests -Dmaven.test.skip -Dspotless.check.skip=true -Drdma.setup.skip package
 }
 
-# Answers a question about COMMAND, which is of MODULE and not built, and ends: not_built MODULE COMMAND QUESTION.
+# Answers a question about the script that calls it, whose MODULE is not built, and ends: not_built MODULE QUESTION.
 not_built() {
     local what how
-    how="the first run of ./$2 builds it, and so does: (cd $project && mvn $(maven_arguments "$1" | paste -sd ' '))"
-    [ "$3" != --list ] || complain "the project is not built, so it has no scenarios to list: $how"
+    how="the first run of ./$script builds it, and so does: (cd $project && mvn $(maven_arguments "$1" | paste -sd ' '))"
+    [ "$2" != --list ] || complain "the project is not built, so it has no scenarios to list: $how"
     what=$(sed -n '2s/^# \(.*\): .*/\1/p' "$0")
     printf '%s\n' "$what. It is not built yet, so it cannot show its options: $how"
     exit 0

@@ -93,6 +93,12 @@ public final class ReportKeys {
      */
     public static final String ENVIRONMENT_PREFIX = "rdma.environment.";
 
+    /**
+     * The fact of the environment that only a virtual machine of the project has: the name of its node. Nothing that happens there
+     * says anything about a fabric.
+     */
+    public static final String MACHINE = "machine";
+
     /** An attachment; the value is its name. Comes with {@link #ATTACHMENT_TYPE} and {@link #ATTACHMENT_DATA}. */
     public static final String ATTACHMENT = "rdma.attachment";
 

@@ -3,10 +3,10 @@ package io.rdmatest.acceptance;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import io.rdmatest.ReportKeys;
+import io.rdmatest.report.culprits.Culprits;
+import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairsReader;
 import io.rdmatest.scenarios.PairScenarios;
-import io.rdmatest.scenarios.culprits.Culprits;
-import io.rdmatest.scenarios.culprits.PairLine;
-import io.rdmatest.scenarios.culprits.PairsReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;

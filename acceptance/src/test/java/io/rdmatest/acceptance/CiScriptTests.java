@@ -57,7 +57,7 @@ class CiScriptTests {
 
     private static String aborted(String reason) {
         return "<skipped type=\"org.opentest4j.TestAbortedException\"><![CDATA[org.opentest4j.TestAbortedException: "
-                + reason + "\n\tat io.rdmatest.junit.SkipReason.skip(SkipReason.java:56)]]></skipped>";
+                + reason + "\n\tat io.rdmatest.scenarios.PairScenarios.measure(PairScenarios.java:56)]]></skipped>";
     }
 
     private static String disabled(String reason) {

@@ -1,6 +1,6 @@
 package io.rdmatest.bench;
 
-import io.rdmatest.scenarios.qualification.Spread;
+import io.rdmatest.report.nights.Spread;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;

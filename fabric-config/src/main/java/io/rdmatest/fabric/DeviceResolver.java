@@ -1,5 +1,6 @@
 package io.rdmatest.fabric;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
@@ -209,7 +210,7 @@ final class DeviceResolver {
         RdmaDevice device = port.device();
         Map<String, String> environment = new LinkedHashMap<>();
         environment.put("host", read(Path.of("/proc/sys/kernel/hostname"), UNKNOWN));
-        Fabric.machine().ifPresent(machine -> environment.put(FabricDevice.MACHINE, machine));
+        Fabric.machine().ifPresent(machine -> environment.put(ReportKeys.MACHINE, machine));
         environment.put("kernel", read(Path.of("/proc/sys/kernel/osrelease"), UNKNOWN));
         environment.put("rdma-core", rdmaCore());
         environment.put("device", device.name());

@@ -1,5 +1,6 @@
 package io.rdmatest.fabric;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.LinkLayer;
@@ -13,12 +14,6 @@ import java.util.SortedMap;
 
 /** The device, port and GID of a resolved node, as of that time. */
 public final class FabricDevice {
-
-    /**
-     * The fact of the {@linkplain #environment environment} that only a virtual machine of the project has: the name of its node.
-     * Nothing that happens there says anything about a fabric.
-     */
-    public static final String MACHINE = "machine";
 
     private final Node node;
     private final RdmaDevice device;
@@ -111,7 +106,7 @@ public final class FabricDevice {
     }
 
     /**
-     * Returns the environment for reports: host, in a virtual machine of the project {@value #MACHINE}, kernel, rdma-core, device, driver, firmware, port, linkLayer, rate,
+     * Returns the environment for reports: host, in a virtual machine of the project {@value ReportKeys#MACHINE}, kernel, rdma-core, device, driver, firmware, port, linkLayer, rate,
      * mtu, gidIndex, gidValue, gidType, netdev, address, fabric, of a node with rails rail, java, in this order.
      * Unavailable values are {@code unknown}.
      */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.rdmatest.ReportKeys;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.DeviceContext;
@@ -47,9 +48,9 @@ class DeviceResolverIT {
     void describesTheEnvironmentWithoutGaps() {
         FabricDevice device = Fabric.load("auto").local().resolve();
 
-        assertThat(device.environment().get(FabricDevice.MACHINE)).isEqualTo(System.getenv("RDMA_NODE"));
+        assertThat(device.environment().get(ReportKeys.MACHINE)).isEqualTo(System.getenv("RDMA_NODE"));
         assertThat(device.environment().keySet())
-                .filteredOn(fact -> !fact.equals(FabricDevice.MACHINE))
+                .filteredOn(fact -> !fact.equals(ReportKeys.MACHINE))
                 .containsExactly(
                         "host",
                         "kernel",

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.ReportKeys;
+import io.rdmatest.SkipReason;
 import io.rdmatest.junit.condition.RequiresKernel;
 import io.rdmatest.summary.RunSummary;
 import java.io.ByteArrayOutputStream;
@@ -24,6 +25,7 @@ import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.core.LauncherConfig;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
+import org.opentest4j.TestAbortedException;
 
 class SkipsTests {
 
@@ -31,7 +33,7 @@ class SkipsTests {
     static class SkippingTestCase {
         @RdmaTest
         void peer() {
-            throw SkipReason.PEER_ABSENT.skip("192.0.2.7 does not answer");
+            throw new TestAbortedException(SkipReason.PEER_ABSENT.because("192.0.2.7 does not answer"));
         }
 
         @RdmaTest
@@ -147,7 +149,7 @@ class SkipsTests {
         @ParameterizedTest(name = "{0}")
         @EnumSource
         void skips(SkipReason reason) {
-            throw reason.skip("so it is");
+            throw new TestAbortedException(reason.because("so it is"));
         }
 
         @Test

@@ -1,10 +1,10 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.Cause;
-import io.rdmatest.scenarios.culprits.Culprit;
-import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
-import io.rdmatest.scenarios.culprits.Culprit.Direction;
-import io.rdmatest.scenarios.culprits.Metric;
+import io.rdmatest.report.culprits.Culprit;
+import io.rdmatest.report.culprits.Culprit.Confirmation;
+import io.rdmatest.report.culprits.Culprit.Direction;
+import io.rdmatest.report.culprits.Metric;
 import io.rdmatest.scenarios.pairs.AllPairs;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;

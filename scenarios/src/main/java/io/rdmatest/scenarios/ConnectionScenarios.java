@@ -3,6 +3,7 @@ package io.rdmatest.scenarios;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Measurement;
 import io.rdmatest.RejectReason;
+import io.rdmatest.SkipReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.CmId;
@@ -11,7 +12,6 @@ import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.engine.ConnectionResult;
 import io.rdmatest.scenarios.node.NodeFacts;
 import io.rdmatest.scenarios.node.NodeRoles;
@@ -39,6 +39,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.opentest4j.TestAbortedException;
 
 /** Connection set-up and what can be set, refused and moved on the way: the ground of ucmatose(1), and more. */
 @RdmaTest(timeout = "60 s")
@@ -107,9 +108,9 @@ public class ConnectionScenarios {
     private static String ipv6Address(Place place) {
         return place.facts()
                 .address(false)
-                .orElseThrow(() -> SkipReason.PEER_ABSENT.skip("the network interface of "
+                .orElseThrow(() -> new TestAbortedException(SkipReason.PEER_ABSENT.because("the network interface of "
                         + place.facts().environment().get("device") + " of node " + place.name()
-                        + " has no IPv6 address"))
+                        + " has no IPv6 address")))
                 .getHostAddress();
     }
 
@@ -288,14 +289,14 @@ public class ConnectionScenarios {
     private static List<GidEntry> gids(String family, NodeFacts client, NodeFacts server) {
         List<GidEntry> gids = client.gidsWith(server, family.equals("IPv4"));
         if (gids.isEmpty()) {
-            throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(
+            throw new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(
                     "there are no %s GIDs of the networks of %s and %s that reach each other; the nodes have %s and %s"
                             .formatted(
                                     family,
                                     client.address().getHostAddress(),
                                     server.address().getHostAddress(),
                                     client.gids(),
-                                    server.gids()));
+                                    server.gids())));
         }
         return gids;
     }

@@ -1,11 +1,12 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Transport;
+import org.opentest4j.TestAbortedException;
 
 /** What a scenario needs that not every device has; without it the scenario is skipped, and the reason says what is missing. */
 public final class DeviceNeeds {
@@ -78,6 +79,6 @@ public final class DeviceNeeds {
     }
 
     private RuntimeException lack(String text) {
-        return SkipReason.UNSUPPORTED_BY_DEVICE.skip(device.device().name() + " " + text);
+        return new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(device.device().name() + " " + text));
     }
 }

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.rdmatest.Measurement;
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Received;
@@ -32,6 +32,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.opentest4j.TestAbortedException;
 
 /** Multicast with delivery, the ground of mckey(1): who has joined receives, who has not does not. */
 @RdmaTest(timeout = "60 s")
@@ -262,13 +263,13 @@ public class MulticastScenarios {
                 throw e;
             }
             assertEquals(Reason.UNSUPPORTED, e.reason(), e::getMessage);
-            throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(e.getMessage());
+            throw new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(e.getMessage()));
         }
     }
 
     /** What the device or the kernel can't do is a reason to skip; a device of the fabric that leads nowhere is none. */
     private static RuntimeException skipIfUnsupported(ScenarioException e) {
-        return e.reason() == Reason.UNSUPPORTED ? SkipReason.UNSUPPORTED_BY_KERNEL.skip(e.getMessage()) : e;
+        return e.reason() == Reason.UNSUPPORTED ? new TestAbortedException(SkipReason.UNSUPPORTED_BY_KERNEL.because(e.getMessage())) : e;
     }
 
     private static MckeyOptions group(String text, FabricDevice device) {
@@ -280,8 +281,8 @@ public class MulticastScenarios {
     private static void requireFamily(InetAddress group, FabricDevice device) {
         boolean ipv4 = group instanceof Inet4Address;
         if (Addresses.find(device, ipv4).isEmpty()) {
-            throw SkipReason.PEER_ABSENT.skip("the network interface of %s has no %s address"
-                    .formatted(device.device().name(), ipv4 ? "IPv4" : "IPv6"));
+            throw new TestAbortedException(SkipReason.PEER_ABSENT.because("the network interface of %s has no %s address"
+                    .formatted(device.device().name(), ipv4 ? "IPv4" : "IPv6")));
         }
     }
 

@@ -3,18 +3,19 @@ package io.rdmatest.scenarios;
 import io.rdmatest.Cause;
 import io.rdmatest.Measurement;
 import io.rdmatest.Measurement.Better;
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.Thresholds;
 import io.rdmatest.fabric.Thresholds.Percentile;
 import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.SkipReason;
+import io.rdmatest.report.culprits.Culprit;
+import io.rdmatest.report.culprits.Culprits;
+import io.rdmatest.report.culprits.Metric;
+import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairsFile;
 import io.rdmatest.scenarios.cprogram.WriteBandwidth;
-import io.rdmatest.scenarios.culprits.Culprit;
-import io.rdmatest.scenarios.culprits.Culprits;
-import io.rdmatest.scenarios.culprits.Metric;
-import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.node.Place;
 import io.rdmatest.scenarios.pairs.AllPairs;
@@ -54,6 +55,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
 
 /** All ordered pairs of the fabric's nodes, over each of its rails. Data flows from the client to the server of a pair. */
 @RdmaTest(timeout = "24 h")
@@ -116,10 +118,10 @@ public class PairScenarios {
     void allPairs(Nodes nodes, CountersThere counters, RdmaReport report, ScenarioSettings settings)
             throws InterruptedException {
         if (!settings.allPairs()) {
-            throw SkipReason.NOT_SELECTED.skip(ScenarioSettings.PAIRS + " is false");
+            throw new TestAbortedException(SkipReason.NOT_SELECTED.because(ScenarioSettings.PAIRS + " is false"));
         }
         if (nodes.size() < 2) {
-            throw SkipReason.PEER_ABSENT.skip("the fabric " + nodes.fabric() + " has one node");
+            throw new TestAbortedException(SkipReason.PEER_ABSENT.because("the fabric " + nodes.fabric() + " has one node"));
         }
         Duration demanded = nodes.thresholds().roundTrip().get(Percentile.P50);
         AllPairs.Rules rules = new AllPairs.Rules(

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.scenarios.culprits.Metric;
+import io.rdmatest.report.culprits.Metric;
 import io.rdmatest.scenarios.pairs.PairRoles;
 import io.rdmatest.scenarios.pairs.PairRoles.Operation;
 import java.nio.file.Path;

@@ -1,8 +1,9 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.Cause;
+import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairsFile;
 import io.rdmatest.scenarios.cprogram.WriteBandwidth;
-import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Pair;
 import io.rdmatest.scenarios.pairs.Rates;

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.Measurement;
+import io.rdmatest.SkipReason;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
@@ -22,6 +22,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.opentest4j.TestAbortedException;
 
 /** Stream transfer as rstream(1) does it: its series, its modes, and sizes that fit no buffer evenly. */
 @RdmaTest(timeout = "60 s")
@@ -100,7 +101,7 @@ public class StreamScenarios {
     @DisplayName("all sizes of rstream -S all")
     void allSizes(Stage stage, RdmaReport report, ScenarioSettings settings) {
         if (!settings.allStreamSizes()) {
-            throw SkipReason.NOT_SELECTED.skip(ScenarioSettings.STREAM_SIZES + " is standard, not all");
+            throw new TestAbortedException(SkipReason.NOT_SELECTED.because(ScenarioSettings.STREAM_SIZES + " is standard, not all"));
         }
         report.parameter("share of rstream's repetitions", settings.streamScale());
         run(
@@ -186,7 +187,7 @@ public class StreamScenarios {
             } catch (ScenarioException e) {
                 // The device sends less inline (-i).
                 throw e.reason() == ScenarioException.Reason.UNSUPPORTED
-                        ? SkipReason.UNSUPPORTED_BY_DEVICE.skip(e.getMessage())
+                        ? new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(e.getMessage()))
                         : e;
             }
         });

@@ -2,12 +2,12 @@ package io.rdmatest.scenarios;
 
 import io.rdmatest.Cause;
 import io.rdmatest.Measurement;
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.Rate;
 import io.rdmatest.fabric.Thresholds.Percentile;
 import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
@@ -22,6 +22,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceLock;
+import org.opentest4j.TestAbortedException;
 
 /** Whether the fabric is as fast as its file demands; skipped for what the file demands nothing of. */
 @RdmaTest(timeout = "60 s")
@@ -43,7 +44,7 @@ public class ThresholdScenarios {
     void roundTrip(Nodes nodes, Stage stage, RdmaReport report, ScenarioSettings settings) {
         Map<Percentile, Duration> demanded = nodes.thresholds().roundTrip();
         if (demanded.isEmpty()) {
-            throw SkipReason.NOT_SELECTED.skip("the fabric " + nodes.fabric() + " has no thresholds: round-trip");
+            throw new TestAbortedException(SkipReason.NOT_SELECTED.because("the fabric " + nodes.fabric() + " has no thresholds: round-trip"));
         }
         // The first ones are the compiler's and the caches' doing.
         report.step("warm-up", () -> pingPong(settings.pingPongIterations(), stage, report, settings));
@@ -94,7 +95,7 @@ public class ThresholdScenarios {
     void throughput(Nodes nodes, Stage stage, RdmaReport report, ScenarioSettings settings) {
         Rate demanded = nodes.thresholds().throughput();
         if (demanded == null) {
-            throw SkipReason.NOT_SELECTED.skip("the fabric " + nodes.fabric() + " has no thresholds: throughput");
+            throw new TestAbortedException(SkipReason.NOT_SELECTED.because("the fabric " + nodes.fabric() + " has no thresholds: throughput"));
         }
         StreamRow row = StreamRow.bandwidth(STREAM_SIZE, settings.streamScale());
         stream(StreamRow.bandwidth(STREAM_SIZE, settings.streamScale() / 10), "warm-up", stage, report, settings);

@@ -3,7 +3,7 @@ package io.rdmatest.scenarios;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.scenarios.culprits.Metric;
+import io.rdmatest.report.culprits.Metric;
 import io.rdmatest.scenarios.pairs.PairRoles.Operation;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -2,8 +2,9 @@ package io.rdmatest.scenarios;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmatest.scenarios.culprits.PairLine;
-import io.rdmatest.scenarios.culprits.PairsReader;
+import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairsFile;
+import io.rdmatest.report.culprits.PairsReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;

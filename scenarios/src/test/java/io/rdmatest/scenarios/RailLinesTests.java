@@ -3,9 +3,10 @@ package io.rdmatest.scenarios;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Cause;
+import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairsFile;
+import io.rdmatest.report.culprits.PairsReader;
 import io.rdmatest.scenarios.RailLines.Details;
-import io.rdmatest.scenarios.culprits.PairLine;
-import io.rdmatest.scenarios.culprits.PairsReader;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import io.rdmatest.scenarios.pairs.Pair;

@@ -39,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.opentest4j.TestAbortedException;
 
 /** What can go wrong with rstream, and that each case ends by itself, says so, and leaves nothing. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -390,8 +391,8 @@ class RstreamIT {
             strings = {"-f ipv6 -T v -S 100 -C 3", "-f ipv6 -T v -T r -S 100 -C 3", "-f ipv6 -T v -T s -S 100 -C 3"})
     void ipv6WorksInFigures(String line) {
         InetAddress address = Addresses.find(device, false)
-                .orElseThrow(() -> io.rdmatest.junit.SkipReason.UNSUPPORTED_BY_DEVICE.skip(
-                        "its network interface has no routable IPv6 address"));
+                .orElseThrow(() -> new TestAbortedException(io.rdmatest.SkipReason.UNSUPPORTED_BY_DEVICE.because(
+                        "its network interface has no routable IPv6 address")));
         String figures = address.getHostAddress().replaceFirst("%.*", "");
         RstreamOptions options = options(line).withOnDevice(false);
         assertThat(run(options.withBindAddress(figures), options.withServerAddress(figures))

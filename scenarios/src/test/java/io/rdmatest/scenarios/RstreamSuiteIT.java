@@ -3,10 +3,10 @@ package io.rdmatest.scenarios;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Ledger;
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.opentest4j.TestAbortedException;
 
 /**
  * The two series of rstream(1) against the program, with its own repetitions, which it can't be asked to reduce. They move 830
@@ -80,7 +81,7 @@ class RstreamSuiteIT {
 
     private static void requireSelected(String sizes) {
         if (!sizes.isEmpty() && !"all".equals(System.getProperty(ScenarioSettings.STREAM_SIZES))) {
-            throw SkipReason.NOT_SELECTED.skip(ScenarioSettings.STREAM_SIZES + " is not all");
+            throw new TestAbortedException(SkipReason.NOT_SELECTED.because(ScenarioSettings.STREAM_SIZES + " is not all"));
         }
     }
 

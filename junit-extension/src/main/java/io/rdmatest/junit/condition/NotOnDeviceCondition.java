@@ -1,7 +1,7 @@
 package io.rdmatest.junit.condition;
 
+import io.rdmatest.SkipReason;
 import io.rdmatest.junit.DeviceTransport;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.junit.engine.RequirementCondition;
 import io.rdmatest.junit.engine.RunDevice;
 import java.util.Arrays;

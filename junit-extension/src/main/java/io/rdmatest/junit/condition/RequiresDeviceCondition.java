@@ -1,8 +1,8 @@
 package io.rdmatest.junit.condition;
 
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.junit.DeviceTransport;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.junit.engine.RequirementCondition;
 import io.rdmatest.junit.engine.RunDevice;
 import io.rdmatest.verbs.DeviceAttributes;

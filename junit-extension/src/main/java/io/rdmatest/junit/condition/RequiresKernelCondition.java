@@ -1,6 +1,6 @@
 package io.rdmatest.junit.condition;
 
-import io.rdmatest.junit.SkipReason;
+import io.rdmatest.SkipReason;
 import io.rdmatest.junit.engine.Release;
 import io.rdmatest.junit.engine.RequirementCondition;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.rdmatest.junit.condition;
 
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.Node;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.junit.engine.RequirementCondition;
 import io.rdmatest.junit.engine.RunDevice;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.rdmatest.junit.condition;
 
-import io.rdmatest.junit.SkipReason;
+import io.rdmatest.SkipReason;
 import io.rdmatest.junit.engine.Quantity;
 import io.rdmatest.junit.engine.RequirementCondition;
 import java.util.ArrayList;

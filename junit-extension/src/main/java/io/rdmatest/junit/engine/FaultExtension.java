@@ -1,6 +1,7 @@
 package io.rdmatest.junit.engine;
 
 import io.rdmatest.ReportKeys;
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
@@ -9,7 +10,6 @@ import io.rdmatest.fabric.fault.ActiveFault;
 import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
 import io.rdmatest.junit.Fault;
-import io.rdmatest.junit.SkipReason;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayDeque;

@@ -1,8 +1,8 @@
 package io.rdmatest.junit.engine;
 
 import io.rdmatest.ReportKeys;
+import io.rdmatest.SkipReason;
 import io.rdmatest.junit.RdmaConfiguration;
-import io.rdmatest.junit.SkipReason;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;

@@ -1,10 +1,10 @@
 package io.rdmatest.junit.engine;
 
 import io.rdmatest.Cause;
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.Promises;
 import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.RdmaConfiguration;
-import io.rdmatest.junit.SkipReason;
 import java.lang.annotation.Annotation;
 import java.lang.annotation.Inherited;
 import java.lang.reflect.AnnotatedElement;

@@ -1,8 +1,8 @@
 package io.rdmatest.junit.engine;
 
 import io.rdmatest.ReportKeys;
+import io.rdmatest.SkipReason;
 import io.rdmatest.junit.RdmaConfiguration;
-import io.rdmatest.junit.SkipReason;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -2,12 +2,12 @@ package io.rdmatest.junit.engine;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.ReportKeys;
+import io.rdmatest.SkipReason;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RdmaExtension;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.RdmaTestPlugin;
-import io.rdmatest.junit.SkipReason;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;

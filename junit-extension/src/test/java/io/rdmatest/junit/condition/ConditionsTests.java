@@ -3,9 +3,9 @@ package io.rdmatest.junit.condition;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.rdmatest.SkipReason;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.Run;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.junit.engine.Release;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;

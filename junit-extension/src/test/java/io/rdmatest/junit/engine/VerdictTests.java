@@ -6,6 +6,7 @@ import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ReportKeys;
+import io.rdmatest.SkipReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricConfiguration;
@@ -13,7 +14,6 @@ import io.rdmatest.junit.Provided;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.Run;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.verbs.ProtectionDomain;
 import java.time.Duration;
 import java.util.Map;
@@ -72,7 +72,7 @@ class VerdictTests {
 
         @RdmaTest
         void gaveUp() {
-            throw SkipReason.PEER_ABSENT.skip("192.0.2.7 does not answer");
+            throw new TestAbortedException(SkipReason.PEER_ABSENT.because("192.0.2.7 does not answer"));
         }
     }
 

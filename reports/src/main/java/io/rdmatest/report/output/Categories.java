@@ -3,7 +3,7 @@ package io.rdmatest.report.output;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.rdmatest.Cause;
-import io.rdmatest.junit.SkipReason;
+import io.rdmatest.SkipReason;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;

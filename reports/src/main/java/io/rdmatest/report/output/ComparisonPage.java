@@ -1,6 +1,6 @@
 package io.rdmatest.report.output;
 
-import io.rdmatest.scenarios.qualification.QualificationComparison;
+import io.rdmatest.report.nights.QualificationComparison;
 import java.util.List;
 
 /** What changed since earlier runs, as a page beside the report. It is no result of the report: the scenarios are. */

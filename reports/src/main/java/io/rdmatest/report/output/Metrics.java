@@ -8,7 +8,6 @@ import io.prometheus.metrics.model.snapshots.InfoSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
-import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.report.page.PortFigures;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.Outcome;
@@ -16,7 +15,6 @@ import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.report.run.Tool;
 import io.rdmatest.report.run.Verdict;
-import io.rdmatest.scenarios.Stage;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -37,10 +35,10 @@ final class Metrics {
 
     /** Settings that choose a part of the fabric, and their labels. */
     private static final Map<String, String> PARTS = Map.of(
-            FabricConfiguration.RAIL, "run_rail",
-            FabricConfiguration.DEVICE, "run_device",
-            Stage.SERVER, "run_server",
-            Stage.CLIENT, "run_client");
+            "rdma.rail", "run_rail",
+            "rdma.device", "run_device",
+            "rdma.scenario.server", "run_server",
+            "rdma.scenario.client", "run_client");
 
     /** Tells this run from others on every series: node_exporter keeps the first of two that have the same labels. */
     private final Labels run;

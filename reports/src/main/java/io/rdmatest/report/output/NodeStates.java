@@ -1,6 +1,7 @@
 package io.rdmatest.report.output;
 
 import com.fasterxml.jackson.annotation.JsonValue;
+import io.rdmatest.report.culprits.PairLine;
 import io.rdmatest.report.page.BadPair;
 import io.rdmatest.report.page.CulpritRow;
 import io.rdmatest.report.page.PortFigures;
@@ -9,7 +10,6 @@ import io.rdmatest.report.run.Outcome;
 import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.report.run.Verdict;
-import io.rdmatest.scenarios.culprits.PairLine;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

@@ -3,20 +3,20 @@ package io.rdmatest.report.output;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import io.rdmatest.report.nights.Archive;
+import io.rdmatest.report.nights.Folders;
 import io.rdmatest.report.page.Page;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.Journal;
 import io.rdmatest.report.run.JsonFile;
 import io.rdmatest.report.run.Run;
-import io.rdmatest.report.run.WhatDiffers;
-import io.rdmatest.scenarios.qualification.Archive;
-import io.rdmatest.scenarios.qualification.Folders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -83,14 +83,10 @@ public final class ReportGenerator implements Callable<Integer> {
     @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")
     private boolean allowEmpty;
 
-    /**
-     * The class Baseline needs the scenarios, which are not on every class path of this class. So it may be used only if a
-     * baseline was asked for.
-     */
     private @Nullable Baseline baseline;
 
     private @Nullable RunPairs pairs;
-    private @Nullable Path differing;
+    private Supplier<@Nullable JsonNode> differing = () -> null;
     private @Nullable JsonNode differs;
     private @Nullable String pageTrouble;
 
@@ -105,11 +101,11 @@ public final class ReportGenerator implements Callable<Integer> {
     }
 
     /**
-     * Sets the file with the differences between the nodes, for nodes.json, the page and {@link #differs}. The file may be
-     * written later.
+     * Sets where the differences between the nodes come from, for nodes.json, the page and {@link #differs}. It is asked when the
+     * data of the run are written, and returns null if there are none.
      */
-    public void nodesDifferAsIn(Path file) {
-        differing = file;
+    public void nodesDiffer(Supplier<@Nullable JsonNode> differences) {
+        differing = differences;
     }
 
     /** Returns a line with the differences between the nodes, or that there are none; null if the run has one node. */
@@ -199,8 +195,6 @@ public final class ReportGenerator implements Callable<Integer> {
             return null;
         } catch (IOException | IllegalArgumentException e) {
             return e.getMessage();
-        } catch (NoClassDefFoundError e) {
-            return "--baseline needs io.rdmatest:scenarios on the class path";
         }
     }
 
@@ -322,8 +316,7 @@ public final class ReportGenerator implements Callable<Integer> {
     @Nullable
     public String writeData(Run run) {
         try {
-            Path file = differing;
-            differs = file == null ? null : WhatDiffers.read(file);
+            differs = differing.get();
             ResultFiles.write(run, pairs(run), differs, output);
             return null;
         } catch (IOException | RuntimeException e) {

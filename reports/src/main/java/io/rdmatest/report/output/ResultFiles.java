@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.JsonFile;
 import io.rdmatest.report.run.Run;
-import io.rdmatest.report.run.WhatDiffers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -34,7 +33,7 @@ public final class ResultFiles {
      *
      * @param run the run
      * @param pairs what it measured between nodes
-     * @param differs what differs between its nodes, see {@link WhatDiffers}; null if that is not known
+     * @param differs what differs between its nodes, as {@code ./rdmatest fabric check} finds it; null if that is not known
      * @param output the folder of its summary
      * @throws IOException if one can't be written; the message names it
      */

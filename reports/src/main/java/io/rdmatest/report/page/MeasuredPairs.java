@@ -1,9 +1,9 @@
 package io.rdmatest.report.page;
 
-import io.rdmatest.scenarios.culprits.Culprit;
-import io.rdmatest.scenarios.culprits.Culprits;
-import io.rdmatest.scenarios.culprits.PairLine;
-import io.rdmatest.scenarios.culprits.PairsReader;
+import io.rdmatest.report.culprits.Culprit;
+import io.rdmatest.report.culprits.Culprits;
+import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairsReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -55,8 +55,6 @@ public final class RunPairs {
             return read.rails().isEmpty() ? none(FILE + " has no cell") : new RunPairs(read, null, null);
         } catch (IOException e) {
             return new RunPairs(null, null, e.getMessage() == null ? e.toString() : e.getMessage());
-        } catch (NoClassDefFoundError e) {
-            return new RunPairs(null, null, "io.rdmatest:scenarios is not on the class path.");
         }
     }
 

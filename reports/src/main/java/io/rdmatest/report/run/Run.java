@@ -7,8 +7,7 @@ import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import io.rdmatest.Cause;
 import io.rdmatest.ReportKeys;
-import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.scenarios.qualification.Qualification;
+import io.rdmatest.report.nights.Qualification;
 import io.rdmatest.verbs.DriverQuirks;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -275,7 +274,7 @@ public record Run(
 
     /** Returns why a run with this environment is a rehearsal; null if it is none. */
     public static @Nullable String rehearsal(Map<String, String> environment) {
-        if (environment.containsKey(FabricDevice.MACHINE)) {
+        if (environment.containsKey(ReportKeys.MACHINE)) {
             return IN_MACHINE;
         }
         String driver = environment.getOrDefault("driver", "");

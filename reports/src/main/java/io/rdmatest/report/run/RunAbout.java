@@ -1,8 +1,6 @@
 package io.rdmatest.report.run;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import io.rdmatest.fabric.Fabric;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -98,22 +96,13 @@ public record RunAbout(
      * Returns what {@code ./qualify} knows of a run that it starts.
      *
      * @param fabric what is qualified
-     * @param rail the rail that was asked for; null if none was
+     * @param nodes all nodes of the fabric
      * @param settings see {@link #settings}
      * @param selected see {@link #selected}
      */
     public static RunAbout of(
-            Fabric fabric, @Nullable String rail, Map<String, String> settings, @Nullable Selected selected) {
-        return new RunAbout(
-                UUID.randomUUID().toString(),
-                new FabricName(fabric.name(), fabric.source(), rail),
-                fabric.nodes().stream()
-                        .map(node -> new NodeName(
-                                node.name(), List.copyOf(node.rails().keySet())))
-                        .toList(),
-                new LinkedHashMap<>(settings),
-                selected,
-                null);
+            FabricName fabric, List<NodeName> nodes, Map<String, String> settings, @Nullable Selected selected) {
+        return new RunAbout(UUID.randomUUID().toString(), fabric, nodes, settings, selected, null);
     }
 
     public RunAbout withExitStatus(@Nullable Integer status) {

@@ -1,10 +1,10 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.ExitStatus;
-import io.rdmatest.scenarios.qualification.CellComparison;
-import io.rdmatest.scenarios.qualification.Qualification;
-import io.rdmatest.scenarios.qualification.QualificationComparison;
-import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
+import io.rdmatest.report.nights.CellComparison;
+import io.rdmatest.report.nights.Qualification;
+import io.rdmatest.report.nights.QualificationComparison;
+import io.rdmatest.report.nights.QualificationComparison.Change;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

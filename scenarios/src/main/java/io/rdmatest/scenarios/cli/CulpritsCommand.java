@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.ExitStatus;
-import io.rdmatest.scenarios.culprits.Culprit;
-import io.rdmatest.scenarios.culprits.Culprits;
-import io.rdmatest.scenarios.culprits.PairLine;
+import io.rdmatest.report.culprits.Culprit;
+import io.rdmatest.report.culprits.Culprits;
+import io.rdmatest.report.culprits.PairLine;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

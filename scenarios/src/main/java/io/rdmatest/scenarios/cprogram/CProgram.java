@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.cprogram;
 
-import io.rdmatest.junit.SkipReason;
+import io.rdmatest.SkipReason;
 import io.rdmatest.peer.PosixShell;
 import java.io.File;
 import java.io.IOException;
@@ -139,8 +139,8 @@ public final class CProgram implements AutoCloseable {
     }
 
     private static TestAbortedException missing(String name) {
-        return SkipReason.PEER_ABSENT.skip(
-                "the program " + name + " is not installed (Debian: apt-get install rdmacm-utils)");
+        return new TestAbortedException(SkipReason.PEER_ABSENT.because(
+                "the program " + name + " is not installed (Debian: apt-get install rdmacm-utils)"));
     }
 
     /** Returns the command line, as one would type it. */

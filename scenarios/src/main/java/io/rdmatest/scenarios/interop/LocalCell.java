@@ -2,9 +2,9 @@ package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
+import io.rdmatest.SkipReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.cprogram.Ports;
 import io.rdmatest.scenarios.node.Place;
@@ -87,7 +87,7 @@ final class LocalCell implements CellContext {
             throw skipped;
         }
         if (failure instanceof ScenarioException why && why.reason() == Reason.UNSUPPORTED) {
-            throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(why.getMessage());
+            throw new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(why.getMessage()));
         }
         if (failure != null) {
             String message = context.message(cell, failure, repeat);
@@ -167,9 +167,9 @@ final class LocalCell implements CellContext {
     private static InetAddress addressOf(Place place, boolean ipv4) {
         return place.facts()
                 .address(ipv4)
-                .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("the network interface of "
+                .orElseThrow(() -> new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because("the network interface of "
                         + place.facts().environment().get("device") + " of node " + place.name() + " has no "
-                        + (ipv4 ? "IPv4" : "IPv6") + " address"));
+                        + (ipv4 ? "IPv4" : "IPv6") + " address")));
     }
 
     @Override

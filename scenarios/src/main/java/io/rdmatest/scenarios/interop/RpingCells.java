@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.junit.SkipReason;
+import io.rdmatest.SkipReason;
 import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.role.Fault;
@@ -17,6 +17,7 @@ import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.opentest4j.TestAbortedException;
 
 /** The cells of rping(1). */
 final class RpingCells implements CellSource {
@@ -186,8 +187,8 @@ final class RpingCells implements CellSource {
         RdmaDevice device = context.device().device();
         if (drawn.theirs() == ConnectionMode.EXTERNAL_QP && device.transport() == Transport.IWARP) {
             // The program calls rdma_establish(3) for a connection that is already established, and gives up at EINVAL.
-            throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(
-                    device.name() + " is an iWARP device, where rping -c -q does not connect");
+            throw new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(
+                    device.name() + " is an iWARP device, where rping -c -q does not connect"));
         }
         InetAddress address = context.ours(!drawn.ipv6());
         RpingOptions options = parse(context, fault, drawn.ourServer())

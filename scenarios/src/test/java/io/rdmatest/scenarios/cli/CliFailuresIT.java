@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.ExitStatus;
 import io.rdmatest.Ledger;
+import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.cprogram.Ports;
 import io.rdmatest.scenarios.cprogram.RdmaResources;
@@ -40,6 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.opentest4j.TestAbortedException;
 
 /**
  * How the commands end when something is wrong: within their deadlines, each cause with its own exit status and one sentence,
@@ -165,8 +166,8 @@ class CliFailuresIT {
                 .getNetworkPrefixLength();
         byte[] bytes = own.getAddress();
         if (bytes.length * Byte.SIZE - prefix < 7) {
-            throw SkipReason.PEER_ABSENT.skip(
-                    "the network of " + own.getHostAddress() + "/" + prefix + " is too small");
+            throw new TestAbortedException(SkipReason.PEER_ABSENT.because(
+                    "the network of " + own.getHostAddress() + "/" + prefix + " is too small"));
         }
         bytes[bytes.length - 1] ^= 0x40;
         return InetAddress.getByAddress(bytes);
@@ -731,7 +732,7 @@ class CliFailuresIT {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(port + " has no counter of packets");
+        throw new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(port + " has no counter of packets"));
     }
 
     private static String text(Path file) throws IOException {

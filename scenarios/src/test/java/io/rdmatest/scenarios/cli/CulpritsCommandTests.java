@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmatest.scenarios.culprits.Schemas;
+import io.rdmatest.report.culprits.Schemas;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmatest.junit.SkipReason;
+import io.rdmatest.SkipReason;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -3,7 +3,7 @@ package io.rdmatest.scenarios.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.rdmatest.junit.SkipReason;
+import io.rdmatest.SkipReason;
 import io.rdmatest.scenarios.options.Options;
 import java.io.IOException;
 import java.io.InputStream;

@@ -9,10 +9,10 @@ import io.rdmatest.ExitStatus;
 import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.SkipReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricException;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.role.ScenarioException;
 import java.io.EOFException;
@@ -33,6 +33,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.opentest4j.TestAbortedException;
 
 class VerdictsTests {
 
@@ -151,7 +152,7 @@ class VerdictsTests {
     }
 
     static Stream<Arguments> others() {
-        Throwable aborted = catchThrowable(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("rxe0 has no atomics"));
+        Throwable aborted = catchThrowable(() -> new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because("rxe0 has no atomics")));
         return Stream.of(
                 arguments(new AssertionError("2 of 10 datagrams lost"), ExitStatus.FABRIC_FAILED),
                 arguments(new PayloadMismatchError("ping 3", 7, (byte) 1, (byte) 2), ExitStatus.FABRIC_FAILED),

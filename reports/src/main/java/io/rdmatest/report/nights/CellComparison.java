@@ -1,0 +1,907 @@
+package io.rdmatest.report.nights;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.Measurement;
+import io.rdmatest.report.culprits.Metric;
+import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairsReader;
+import io.rdmatest.report.nights.QualificationComparison.Change;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.hipparchus.distribution.continuous.NormalDistribution;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The changes in the cells of {@code pairs.jsonl} since earlier nights. Each metric of each cell is compared with its usual
+ * value.
+ *
+ * <p>A value is worse if {@link Usual} says so, and if it also differs from the cell's median by more than six standard
+ * deviations of the noise that the cells of its rail have from night to night. Normal noise exceeds that once in a billion times.
+ * A failed cell is worse if its last earlier attempt was measured.
+ *
+ * <p>A cell to which none of this applies is worse if it drifts: up to {@value QualificationComparison#DRIFT} times as many
+ * nights show a trend that is no single step, and the newest quarter differs from the oldest by more than a single value may.
+ */
+public final class CellComparison {
+
+    /** The largest number of nights in the chart of a culprit, including this night. */
+    public static final int NIGHTS = 30;
+
+    /** The largest number of worse cells in the data. */
+    static final int MOST_CELLS = 1000;
+
+    /** The largest number of worse cells that the console names. */
+    private static final int MOST_NAMED = 5;
+
+    private static final double MOST_DEVIATIONS = 6;
+
+    /**
+     * The mean number of cells that drift by chance in a clean run, and the least statistic of a trend for any number of cells.
+     */
+    private static final double FALSE_DRIFTS = 1e-3;
+
+    private static final double LEAST_TREND = 4;
+
+    /** The 95th percentile of normal noise, in standard deviations. */
+    private static final double NORMAL = 1.645;
+
+    /** The number of values of a metric that are enough to estimate its noise. */
+    private static final int MOST_NOISE = 200_000;
+
+    /** The smallest number of values of a rail that show its noise by themselves. */
+    private static final int LEAST_NOISE = 20;
+
+    /** The noise that is assumed where no value shows it: only a fourth or the fourfold is then beyond it. */
+    private static final double UNKNOWN_NOISE = Math.log(4) / MOST_DEVIATIONS;
+
+    /** How many values the assumed noise counts for, beside fewer than {@link #LEAST_NOISE} that show it. */
+    private static final double WEIGHT_OF_UNKNOWN = 2;
+
+    /** A port is named if at least this many of its cells are worse, and at least half of its compared cells. */
+    private static final int LEAST_OF_PORT = 3;
+
+    private static final byte MEASURED = 1;
+    private static final byte FAILED = 2;
+
+    private static final String OUTCOME = "outcome";
+
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    private static final Metric[] METRICS = Metric.ofCells().toArray(Metric[]::new);
+
+    /** Returns a measurement by whose rules a value of a cell is judged. */
+    private static Measurement like(Metric metric) {
+        return switch (metric) {
+            case LATENCY_P50 -> Measurement.percentile(metric.words(), 50, 1, metric.unit(), 1000);
+            case LATENCY_P99 -> Measurement.percentile(metric.words(), 99, 1, metric.unit(), 1000);
+            default -> Measurement.rate(metric.words(), 1, metric.unit());
+        };
+    }
+
+    private static String text(Metric metric, double value) {
+        return String.format(Locale.ROOT, "%.4g", value * metric.scale());
+    }
+
+    /**
+     * A group of cells whose values are reported night by night.
+     *
+     * @param name what it is called
+     * @param metric the member of a cell that shows it most; {@code failed} for the share of failed cells; for any other name,
+     *     {@code bandwidth} is used
+     * @param has tells whether a cell is of the group
+     */
+    public record Group(String name, String metric, Predicate<PairLine> has) {}
+
+    /**
+     * A cell that is worse than usual.
+     *
+     * @param rail its rail
+     * @param from the node that sends
+     * @param to the node that receives
+     * @param what the member of the cell that changed most, or {@code outcome}
+     * @param before the median of the earlier nights in SI units; null if the cell failed
+     * @param lowest the lowest value of these nights
+     * @param highest the highest one
+     * @param after the value now; null if the cell failed
+     * @param cause why it failed; null if it did not, or if that is unknown
+     * @param runs the number of runs that a drift spans: {@code before} is then the median of the oldest runs, and {@code after}
+     *     the median of the newest; 0 if it is worse in this run alone
+     */
+    public record Worse(
+            String rail,
+            String from,
+            String to,
+            String what,
+            @Nullable Double before,
+            @Nullable Double lowest,
+            @Nullable Double highest,
+            @Nullable Double after,
+            @Nullable String cause,
+            int runs) {
+
+        /** Creates one that is worse in this run. */
+        public Worse(
+                String rail,
+                String from,
+                String to,
+                String what,
+                @Nullable Double before,
+                @Nullable Double lowest,
+                @Nullable Double highest,
+                @Nullable Double after,
+                @Nullable String cause) {
+            this(rail, from, to, what, before, lowest, highest, after, cause, 0);
+        }
+
+        /** Returns whether it is a drift, which no single run shows. */
+        public boolean isDrift() {
+            return runs > 0;
+        }
+
+        /** By what factor it is worse; a cell that failed is worse than any other. */
+        private double factor() {
+            return before == null || after == null || before <= 0 || after <= 0
+                    ? Double.POSITIVE_INFINITY
+                    : Math.max(before / after, after / before);
+        }
+
+        /** Returns what changed, as a sentence does. */
+        public String text() {
+            Metric metric = Metric.ofMember(what).orElse(null);
+            if (metric != null && isDrift() && before != null && after != null) {
+                return "%s drifts %s -> %s %s over %d runs (%s times)"
+                        .formatted(
+                                metric.words(),
+                                CellComparison.text(metric, before),
+                                CellComparison.text(metric, after),
+                                metric.unit(),
+                                runs,
+                                String.format(Locale.ROOT, "%.2f", after / before));
+            }
+            if (metric == null || before == null || lowest == null || highest == null || after == null) {
+                return "measured -> failed" + (cause == null ? "" : " (" + cause + ")");
+            }
+            return "%s %s (%s to %s) -> %s %s (%s times)"
+                    .formatted(
+                            metric.words(),
+                            CellComparison.text(metric, before),
+                            CellComparison.text(metric, lowest),
+                            CellComparison.text(metric, highest),
+                            CellComparison.text(metric, after),
+                            metric.unit(),
+                            String.format(Locale.ROOT, "%.2f", after / before));
+        }
+    }
+
+    /**
+     * A port of which at least three cells are worse, and at least half of those that were compared.
+     *
+     * @param node its node
+     * @param rail its rail
+     * @param direction {@code out} for what it sends, {@code in} for what it receives
+     * @param worse how many cells are worse
+     * @param of how many were compared
+     */
+    public record Port(String node, String rail, String direction, int worse, int of) {
+
+        /** Returns it as part of a sentence. */
+        public String text() {
+            return "%d of %d %s %s on %s".formatted(worse, of, direction.equals("out") ? "from" : "into", node, rail);
+        }
+    }
+
+    /** The cells of a rail, with the row of the values of each sender and receiver. */
+    private static final class Rail {
+        private final String name;
+        private final Map<String, Integer> numbers = new HashMap<>();
+        private final List<String> nodes = new ArrayList<>();
+
+        /** By sender and receiver, as both are numbered: the row, or -1. */
+        private int[] rows = new int[0];
+
+        private Rail(String name) {
+            this.name = name;
+        }
+
+        private int node(String node) {
+            return numbers.computeIfAbsent(node, added -> {
+                nodes.add(added);
+                return nodes.size() - 1;
+            });
+        }
+
+        private int row(PairLine cell) {
+            Integer from = numbers.get(cell.from());
+            Integer to = numbers.get(cell.to());
+            return from == null || to == null ? -1 : rows[from * nodes.size() + to];
+        }
+    }
+
+    /** A night's values of the rows of this night. */
+    private static final class Night {
+        private final byte[] states;
+        private final float[][] values;
+
+        private Night(int rows) {
+            states = new byte[rows];
+            values = new float[METRICS.length][rows];
+            for (float[] each : values) {
+                Arrays.fill(each, Float.NaN);
+            }
+        }
+
+        private void put(int row, PairLine cell) {
+            states[row] = switch (cell.outcome()) {
+                case MEASURED -> MEASURED;
+                case FAILED -> FAILED;
+                case NOT_MEASURED -> 0;
+            };
+            for (Metric metric : METRICS) {
+                // The values of a failed cell are not reliable.
+                values[metric.ordinal()][row] = states[row] == MEASURED ? (float) metric.of(cell) : Float.NaN;
+            }
+        }
+    }
+
+    /** A cell of this night: where it is, and why it failed. */
+    private record Place(
+            Rail rail, int from, int to, @Nullable String cause) {}
+
+    private final double tolerance;
+    private final Map<String, Rail> rails = new TreeMap<>();
+    private final List<Place> places = new ArrayList<>();
+    private final List<Group> groups;
+
+    /** The rows of each group, and those of the others on its rails. */
+    private final List<int[]> rowsOfGroups = new ArrayList<>();
+
+    private final List<int[]> rowsOfOthers = new ArrayList<>();
+    private final List<List<@Nullable Double>> figures = new ArrayList<>();
+    private final List<List<@Nullable Double>> otherFigures = new ArrayList<>();
+    private final List<String> names = new ArrayList<>();
+    private final List<String> notes = new ArrayList<>();
+    private final List<Worse> worse = new ArrayList<>();
+    private final List<Port> ports = new ArrayList<>();
+    private Night tonight = new Night(0);
+    private final List<Night> usual = new ArrayList<>();
+
+    /** Nights before those, the latest last. Drifts are looked for in both. */
+    private final List<Night> older = new ArrayList<>();
+
+    /** The smallest number of latency samples of any cell of this night. It decides how steady the percentiles are. */
+    private long leastSamples;
+
+    private int compared;
+    private int failed;
+    private int better;
+    private int drifting;
+
+    private CellComparison(List<Group> groups, double tolerance) {
+        this.groups = List.copyOf(groups);
+        this.tolerance = tolerance;
+    }
+
+    /**
+     * Compares the cells of a run with those of earlier ones. Runs whose pairs were measured with other settings are left out.
+     *
+     * @param run the summary of the run; {@code pairs.jsonl} is beside it
+     * @param earlier the summaries of earlier runs, the latest last; summaries without a {@code pairs.jsonl} beside them are
+     *     ignored
+     * @param last how many of these runs say what is usual, 1 or more
+     * @param tolerance by which share a cell may be worse, see {@link QualificationComparison#tolerance}
+     * @param groups whose figures are wanted night by night
+     * @throws IOException if the cells of the run can't be read; the message names the file
+     */
+    public static CellComparison of(Path run, List<Path> earlier, int last, double tolerance, List<Group> groups)
+            throws IOException {
+        CellComparison comparison = new CellComparison(groups, tolerance);
+        comparison.readTonight(cells(run));
+        List<Path> nights = comparison.comparable(run, earlier);
+        int most = comparison.most(last);
+        int kept = Math.max(most, comparison.fit(QualificationComparison.DRIFT * last));
+        int from = Math.max(0, nights.size() - Math.max(kept, NIGHTS - 1));
+        for (int at = from; at < nights.size(); at++) {
+            int age = nights.size() - at;
+            comparison.read(
+                    nights.get(at),
+                    age <= most ? comparison.usual : age <= kept ? comparison.older : null,
+                    age < NIGHTS);
+        }
+        comparison.figures(comparison.tonight);
+        comparison.names.add(run.toString());
+        comparison.judge();
+        return comparison;
+    }
+
+    /**
+     * Returns whether a run has cells that can be compared.
+     *
+     * @param summary the summary of the run; a file with another name than {@code qualification.json} has no cells, because the
+     *     pairs beside it may be those of another run
+     */
+    public static boolean hasCells(Path summary) {
+        return summary.endsWith(Archive.SUMMARY) && Files.exists(cells(summary));
+    }
+
+    private static Path cells(Path summary) {
+        return summary.resolveSibling("pairs.jsonl");
+    }
+
+    private void readTonight(Path file) throws IOException {
+        List<PairLine> cells = new ArrayList<>();
+        new PairsReader().read(file, (cell, position) -> {
+            Rail rail = rails.computeIfAbsent(cell.rail(), Rail::new);
+            // A node that is new gets its number.
+            rail.node(cell.from());
+            rail.node(cell.to());
+            cells.add(withoutCounters(cell));
+        });
+        rails.values().forEach(rail -> {
+            rail.rows = new int[Math.multiplyExact(rail.nodes.size(), rail.nodes.size())];
+            Arrays.fill(rail.rows, -1);
+        });
+        // Of several lines of a cell the last one counts.
+        List<PairLine> latest = new ArrayList<>();
+        for (PairLine cell : cells) {
+            Rail rail = Objects.requireNonNull(rails.get(cell.rail()));
+            int at = rail.node(cell.from()) * rail.nodes.size() + rail.node(cell.to());
+            if (rail.rows[at] < 0) {
+                rail.rows[at] = latest.size();
+                latest.add(cell);
+            } else {
+                PairLine ignored = latest.set(rail.rows[at], cell);
+            }
+        }
+        tonight = new Night(latest.size());
+        leastSamples = latest.stream()
+                .filter(cell -> !Double.isNaN(cell.latencyP99()))
+                .mapToLong(PairLine::samples)
+                .min()
+                .orElse(0);
+        for (int row = 0; row < latest.size(); row++) {
+            PairLine cell = latest.get(row);
+            Rail rail = Objects.requireNonNull(rails.get(cell.rail()));
+            places.add(new Place(rail, rail.node(cell.from()), rail.node(cell.to()), cell.cause()));
+            tonight.put(row, cell);
+        }
+        for (Group group : groups) {
+            int[] its = rows(latest, group.has());
+            List<Rail> on = Arrays.stream(its)
+                    .mapToObj(row -> places.get(row).rail)
+                    .distinct()
+                    .toList();
+            rowsOfGroups.add(its);
+            rowsOfOthers.add(rows(
+                    latest,
+                    cell -> on.contains(rails.get(cell.rail()))
+                            && groups.stream().noneMatch(each -> each.has().test(cell))));
+            figures.add(new ArrayList<>());
+            otherFigures.add(new ArrayList<>());
+        }
+    }
+
+    /** Counters take most of the memory of a cell, and are not compared. */
+    private static PairLine withoutCounters(PairLine cell) {
+        return new PairLine(
+                cell.rail(),
+                cell.from(),
+                cell.to(),
+                cell.fromLeaf(),
+                cell.toLeaf(),
+                cell.attempts(),
+                cell.outcome(),
+                cell.cause(),
+                cell.lineRate(),
+                cell.bandwidth(),
+                cell.messageRate(),
+                cell.latencyP50(),
+                cell.latencyP99(),
+                cell.samples(),
+                cell.bytesVerified(),
+                Map.of(),
+                Map.of());
+    }
+
+    private static int[] rows(List<PairLine> cells, Predicate<PairLine> which) {
+        return IntStream.range(0, cells.size())
+                .filter(row -> which.test(cells.get(row)))
+                .toArray();
+    }
+
+    /** Returns the earlier runs that have cells, measured with the same settings. */
+    private List<Path> comparable(Path run, List<Path> earlier) {
+        Map<String, String> own = settings(run);
+        List<Path> nights = new ArrayList<>();
+        int others = 0;
+        for (Path summary : earlier) {
+            if (!hasCells(summary)) {
+                continue;
+            }
+            if (settings(summary).equals(own)) {
+                nights.add(summary);
+            } else {
+                others++;
+            }
+        }
+        if (others > 0) {
+            notes.add(others + (others == 1 ? " earlier run was" : " earlier runs were")
+                    + " not compared cell by cell: pairs were measured with other settings ("
+                    + PairConditions.NAMES
+                    + ").");
+        }
+        return nights;
+    }
+
+    private static Map<String, String> settings(Path summary) {
+        Map<String, String> settings = new LinkedHashMap<>();
+        try {
+            JsonNode json = MAPPER.readTree(summary.toFile()).path("settings");
+            json.properties()
+                    .forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
+            return PairConditions.of(settings);
+        } catch (IOException e) {
+            // The reader of the summary reports the problem. An unreadable run has other settings than any other run.
+            return Map.of("unreadable", summary.toString());
+        }
+    }
+
+    /** Returns how many nights fit into a quarter of the memory. */
+    private int fit(int nights) {
+        long night = Math.max(1, (long) places.size() * (METRICS.length * Float.BYTES + 1));
+        return (int) Math.min(nights, Math.max(1, Runtime.getRuntime().maxMemory() / 4 / night));
+    }
+
+    /** Returns how many nights say what is usual. */
+    private int most(int last) {
+        int fit = fit(last);
+        if (fit < last) {
+            notes.add("Only the last " + fit
+                    + " runs say what is usual for cells, because of the memory: give Java more (-Xmx).");
+        }
+        return fit;
+    }
+
+    /** Reads a night, keeps it in a list if there is one, and takes the figures of groups from it if they are wanted. */
+    private void read(Path summary, @Nullable List<Night> list, boolean hasFigures) {
+        Night night = new Night(places.size());
+        try {
+            new PairsReader().read(cells(summary), (cell, position) -> {
+                Rail rail = rails.get(cell.rail());
+                int row = rail == null ? -1 : rail.row(cell);
+                if (row >= 0) {
+                    night.put(row, cell);
+                }
+            });
+        } catch (IOException e) {
+            notes.add("Cells left out: " + e.getMessage());
+            return;
+        }
+        if (list != null) {
+            list.add(night);
+        }
+        if (hasFigures) {
+            figures(night);
+            names.add(summary.toString());
+        }
+    }
+
+    private void figures(Night night) {
+        for (int at = 0; at < groups.size(); at++) {
+            figures.get(at).add(figure(groups.get(at), night, rowsOfGroups.get(at)));
+            otherFigures.get(at).add(figure(groups.get(at), night, rowsOfOthers.get(at)));
+        }
+    }
+
+    /** Returns the median of the group's metric, or the share of what failed; null if there is none. */
+    private static @Nullable Double figure(Group group, Night night, int[] rows) {
+        if (group.metric().equals("failed")) {
+            long tried =
+                    Arrays.stream(rows).filter(row -> night.states[row] != 0).count();
+            long bad = Arrays.stream(rows)
+                    .filter(row -> night.states[row] == FAILED)
+                    .count();
+            return tried == 0 ? null : Double.valueOf((double) bad / tried);
+        }
+        float[] all = night.values[metric(group).ordinal()];
+        double[] values = Arrays.stream(rows)
+                .mapToDouble(row -> all[row])
+                .filter(value -> !Double.isNaN(value))
+                .toArray();
+        return values.length == 0 ? null : Double.valueOf(median(values));
+    }
+
+    private static Metric metric(Group group) {
+        return Metric.ofMember(group.metric()).orElse(Metric.BANDWIDTH);
+    }
+
+    /** Returns the median; sorts the values. */
+    private static double median(double[] values) {
+        Arrays.sort(values);
+        int middle = values.length / 2;
+        return values.length % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+    }
+
+    private void judge() {
+        if (usual.isEmpty() || places.isEmpty()) {
+            return;
+        }
+        double[][] noise = new double[METRICS.length][];
+        Map<Rail, Integer> numbers = new HashMap<>();
+        rails.values().forEach(rail -> numbers.put(rail, numbers.size()));
+        Usual[] like = new Usual[METRICS.length];
+        for (Metric metric : METRICS) {
+            noise[metric.ordinal()] = noise(metric, numbers);
+            like[metric.ordinal()] = new Usual(like(metric).of(leastSamples), tolerance);
+        }
+        double leastTrend = leastTrend();
+        Map<String, int[]> counts = new TreeMap<>();
+        for (int row = 0; row < places.size(); row++) {
+            Place place = places.get(row);
+            int rail = Objects.requireNonNull(numbers.get(place.rail));
+            Worse found = null;
+            boolean isCompared = false;
+            boolean isBetter = false;
+            if (tonight.states[row] == FAILED) {
+                Byte was = lastState(row);
+                isCompared = was != null;
+                if (was != null && was == MEASURED) {
+                    found = worse(place, OUTCOME, null, null, null, null);
+                    failed++;
+                }
+            }
+            for (Metric metric : METRICS) {
+                float now = tonight.values[metric.ordinal()][row];
+                double[] earlier = earlier(metric, row);
+                if (Float.isNaN(now) || earlier.length == 0) {
+                    continue;
+                }
+                isCompared = true;
+                Change change = change(metric, like[metric.ordinal()], earlier, now, noise[metric.ordinal()][rail]);
+                isBetter |= change == Change.BETTER;
+                if (change == Change.WORSE) {
+                    Worse each = worse(
+                            place, metric.member(), median(earlier), earlier[0], earlier[earlier.length - 1], (double)
+                                    now);
+                    found = found == null || each.factor() > found.factor() ? each : found;
+                }
+            }
+            if (found == null && isCompared) {
+                found = drift(row, like, noise, rail, leastTrend);
+                drifting += found == null ? 0 : 1;
+            }
+            if (isCompared) {
+                compared++;
+                count(place, found != null, counts);
+            }
+            if (found != null) {
+                worse.add(found);
+            } else if (isBetter) {
+                better++;
+            }
+        }
+        // What became worse at once comes first.
+        worse.sort(Comparator.comparing(Worse::isDrift)
+                .thenComparing(Comparator.comparingDouble(Worse::factor).reversed()));
+        for (Rail rail : rails.values()) {
+            for (String node : rail.nodes) {
+                for (String direction : List.of("out", "in")) {
+                    int[] its = counts.getOrDefault(key(rail, node, direction), new int[] {0, 1});
+                    if (its[0] >= LEAST_OF_PORT && 2 * its[0] >= its[1]) {
+                        ports.add(new Port(node, rail.name, direction, its[0], its[1]));
+                    }
+                }
+            }
+        }
+        ports.sort(Comparator.comparingInt(Port::worse).reversed());
+    }
+
+    /** Returns the statistic of a trend that normal noise reaches in one of a thousand runs, in any of all cells and metrics. */
+    private double leastTrend() {
+        return Math.max(
+                LEAST_TREND,
+                new NormalDistribution()
+                        .inverseCumulativeProbability(1 - FALSE_DRIFTS / (places.size() * (double) METRICS.length)));
+    }
+
+    /** Returns the drift of a cell that is not worse in this run alone; null if it does not drift, or gets better. */
+    private @Nullable Worse drift(int row, Usual[] like, double[][] noise, int rail, double leastTrend) {
+        Worse found = null;
+        for (Metric metric : METRICS) {
+            List<Double> values = new ArrayList<>();
+            for (List<Night> nights : List.of(older, usual, List.of(tonight))) {
+                for (Night night : nights) {
+                    float value = night.values[metric.ordinal()][row];
+                    if (!Float.isNaN(value)) {
+                        values.add(value * metric.scale());
+                    }
+                }
+            }
+            if (values.isEmpty() || Float.isNaN(tonight.values[metric.ordinal()][row])) {
+                continue;
+            }
+            // The largest difference between the medians of both ends that noise explains.
+            double least =
+                    MOST_DEVIATIONS * noise[metric.ordinal()][rail] * Math.sqrt(Math.PI / Usual.end(values.size()));
+            Usual usual = like[metric.ordinal()];
+            Usual.Drift drift = usual.drift(values, least, leastTrend);
+            if (drift.change() == Change.WORSE && !usual.isStep(values)) {
+                Place place = places.get(row);
+                Worse each = new Worse(
+                        place.rail.name,
+                        place.rail.nodes.get(place.from),
+                        place.rail.nodes.get(place.to),
+                        metric.member(),
+                        drift.oldest() / metric.scale(),
+                        null,
+                        null,
+                        drift.newest() / metric.scale(),
+                        null,
+                        values.size());
+                found = found == null || each.factor() > found.factor() ? each : found;
+            }
+        }
+        return found;
+    }
+
+    private static Worse worse(
+            Place place,
+            String what,
+            @Nullable Double before,
+            @Nullable Double lowest,
+            @Nullable Double highest,
+            @Nullable Double after) {
+        return new Worse(
+                place.rail.name,
+                place.rail.nodes.get(place.from),
+                place.rail.nodes.get(place.to),
+                what,
+                before,
+                lowest,
+                highest,
+                after,
+                place.cause);
+    }
+
+    private static String key(Rail rail, String node, String direction) {
+        return rail.name + "\n" + node + "\n" + direction;
+    }
+
+    private static void count(Place place, boolean isWorse, Map<String, int[]> counts) {
+        for (String key : List.of(
+                key(place.rail, place.rail.nodes.get(place.from), "out"),
+                key(place.rail, place.rail.nodes.get(place.to), "in"))) {
+            int[] its = counts.computeIfAbsent(key, ignored -> new int[2]);
+            its[0] += isWorse ? 1 : 0;
+            its[1]++;
+        }
+    }
+
+    /** Returns the state of the cell's last earlier attempt; null if there was none. */
+    private @Nullable Byte lastState(int row) {
+        for (Night night : usual.reversed()) {
+            if (night.states[row] != 0) {
+                return night.states[row];
+            }
+        }
+        return null;
+    }
+
+    /** Returns the values of the earlier nights, sorted. */
+    private double[] earlier(Metric metric, int row) {
+        double[] values = new double[usual.size()];
+        int count = 0;
+        for (Night night : usual) {
+            float value = night.values[metric.ordinal()][row];
+            if (!Float.isNaN(value)) {
+                values[count++] = value;
+            }
+        }
+        double[] found = Arrays.copyOf(values, count);
+        Arrays.sort(found);
+        return found;
+    }
+
+    private static Change change(Metric metric, Usual like, double[] earlier, double now, double noise) {
+        double median = median(earlier);
+        // Most cells are as usual; these need no closer look.
+        double distance = Math.abs(Math.log(Math.max(now, Double.MIN_NORMAL) / Math.max(median, Double.MIN_NORMAL)));
+        if (distance <= MOST_DEVIATIONS * noise) {
+            return Change.OTHER;
+        }
+        List<Double> values = Arrays.stream(earlier)
+                .map(value -> value * metric.scale())
+                .boxed()
+                .toList();
+        return like.canJudgeBy(values) ? like.change(values, now * metric.scale()) : Change.OTHER;
+    }
+
+    /**
+     * Returns the noise of the logarithm of a metric by rail, as a standard deviation. It is computed from the 95th percentile of
+     * how much worse each earlier value is than the median of the other values of its cell. Only the worse side is used, because the
+     * noise of tails is larger there. Where few values show it, {@link #UNKNOWN_NOISE} counts as well.
+     */
+    private double[] noise(Metric metric, Map<Rail, Integer> numbers) {
+        double[][] found = new double[numbers.size()][64];
+        int[] count = new int[numbers.size()];
+        int step = Math.max(1, (int) ((long) places.size() * usual.size() / MOST_NOISE));
+        for (int row = 0; row < places.size(); row += step) {
+            double[] values = earlier(metric, row);
+            float now = tonight.values[metric.ordinal()][row];
+            if (values.length == 1 && !Float.isNaN(now)) {
+                // With a single earlier night, this night is also needed for the estimate.
+                values = new double[] {Math.min(values[0], now), Math.max(values[0], now)};
+            }
+            if (values.length < 2 || values[0] <= 0) {
+                continue;
+            }
+            int rail = Objects.requireNonNull(numbers.get(places.get(row).rail));
+            for (int at = 0; at < values.length; at++) {
+                if (count[rail] == found[rail].length) {
+                    found[rail] = Arrays.copyOf(found[rail], 2 * count[rail]);
+                }
+                double change = Math.log(values[at] / medianWithout(values, at));
+                found[rail][count[rail]++] = metric.isRate() ? -change : change;
+            }
+        }
+        double[] noise = new double[numbers.size()];
+        for (int rail = 0; rail < noise.length; rail++) {
+            double[] sorted = Arrays.copyOf(found[rail], count[rail]);
+            Arrays.sort(sorted);
+            double shown = sorted.length == 0 ? 0 : Math.max(0, sorted[(int) (0.95 * sorted.length)] / NORMAL);
+            noise[rail] = sorted.length >= LEAST_NOISE ? shown : noiseOfFew(sorted.length, shown);
+        }
+        return noise;
+    }
+
+    /** Returns at most {@link #UNKNOWN_NOISE}, since one change among few values looks like noise. */
+    private static double noiseOfFew(int values, double shown) {
+        double known = Math.min(shown, UNKNOWN_NOISE);
+        return Math.sqrt((values * known * known + WEIGHT_OF_UNKNOWN * UNKNOWN_NOISE * UNKNOWN_NOISE)
+                / (values + WEIGHT_OF_UNKNOWN));
+    }
+
+    /** Returns the median of sorted values without one of them. */
+    private static double medianWithout(double[] sorted, int without) {
+        int rest = sorted.length - 1;
+        int low = (rest - 1) / 2;
+        int high = rest / 2;
+        return (sorted[low < without ? low : low + 1] + sorted[high < without ? high : high + 1]) / 2;
+    }
+
+    /** Returns how many cells were held against earlier nights. */
+    public int compared() {
+        return compared;
+    }
+
+    /** Returns how many earlier nights said what is usual. */
+    public int nights() {
+        return usual.size();
+    }
+
+    /** Returns the cells that are worse, the worst first. */
+    public List<Worse> worse() {
+        return List.copyOf(worse);
+    }
+
+    /** Returns the ports with many of these cells, those with the most first. */
+    public List<Port> ports() {
+        return List.copyOf(ports);
+    }
+
+    /** Returns all of it in a sentence. */
+    public String summary() {
+        if (compared == 0) {
+            return "No cell was compared: no earlier run has the same pairs, measured with the same settings.";
+        }
+        String nights = usual.size() == 1 ? "in the run before" : "in the " + usual.size() + " runs before";
+        if (worse.isEmpty()) {
+            return "None of %d cells is worse than %s%s."
+                    .formatted(compared, nights, better == 0 ? "" : ", and " + better + " are better");
+        }
+        return "%d of %d cells %s worse than %s%s%s%s."
+                .formatted(
+                        worse.size(),
+                        compared,
+                        worse.size() == 1 ? "is" : "are",
+                        nights,
+                        failed == 0 ? "" : ", " + failed + " of them failed",
+                        drifting == 0 ? "" : ", " + drifting + " of them by a drift that no run alone shows",
+                        better == 0 ? "" : "; " + better + " are better");
+    }
+
+    /** Returns the text for people. */
+    public List<String> lines() {
+        List<String> lines = new ArrayList<>();
+        lines.add(summary());
+        if (!ports.isEmpty()) {
+            lines.add("  " + ports.stream().limit(MOST_NAMED).map(Port::text).collect(Collectors.joining("; ")));
+        }
+        worse.stream()
+                .limit(MOST_NAMED)
+                .forEach(cell ->
+                        lines.add("  %s -> %s on %s: %s".formatted(cell.from(), cell.to(), cell.rail(), cell.text())));
+        if (worse.size() > MOST_NAMED) {
+            lines.add("  and " + (worse.size() - MOST_NAMED) + " more, see comparison.json");
+        }
+        lines.addAll(notes);
+        return lines;
+    }
+
+    /** Returns what is worse, for machines: the member {@code cells} of {@code comparison.json}. */
+    public Map<String, Object> json() {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("message", summary());
+        json.put("nights", usual.size());
+        json.put("compared", compared);
+        json.put("worse", worse.size());
+        json.put("failed", failed);
+        json.put("better", better);
+        json.put("drifting", drifting);
+        json.put("ports", ports);
+        json.put(
+                "cells",
+                worse.stream().limit(MOST_CELLS).map(CellComparison::json).toList());
+        json.put("notes", notes);
+        return json;
+    }
+
+    private static Map<String, @Nullable Object> json(Worse cell) {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("rail", cell.rail());
+        json.put("from", cell.from());
+        json.put("to", cell.to());
+        json.put("what", cell.what());
+        json.put("before", cell.before());
+        json.put("lowest", cell.lowest());
+        json.put("highest", cell.highest());
+        json.put("after", cell.after());
+        json.put("cause", cell.cause());
+        json.put("runs", cell.runs());
+        json.put("text", cell.text());
+        return json;
+    }
+
+    /**
+     * Returns the figures of each group night by night, this run last: the member {@code culprits} of {@code comparison.json}.
+     */
+    public Map<String, Object> history() {
+        List<Map<String, Object>> series = new ArrayList<>();
+        for (int at = 0; at < groups.size(); at++) {
+            Group group = groups.get(at);
+            boolean share = group.metric().equals("failed");
+            Metric metric = metric(group);
+            Map<String, Object> its = new LinkedHashMap<>();
+            its.put("name", group.name());
+            its.put("what", share ? "share of pairs that failed" : metric.words());
+            its.put("unit", share ? "%" : metric.unit());
+            its.put("values", scaled(figures.get(at), share ? 100 : metric.scale()));
+            its.put("others", scaled(otherFigures.get(at), share ? 100 : metric.scale()));
+            series.add(its);
+        }
+        Map<String, Object> history = new LinkedHashMap<>();
+        history.put("runs", names);
+        history.put("series", series);
+        return history;
+    }
+
+    private static List<@Nullable Double> scaled(List<@Nullable Double> values, double scale) {
+        List<@Nullable Double> scaled = new ArrayList<>();
+        values.forEach(value -> scaled.add(value == null ? null : Double.valueOf(value * scale)));
+        return scaled;
+    }
+}

@@ -1,5 +1,0 @@
-/** The start of the scenarios in a JVM of their own: which of them are run, and in which order. */
-@NullMarked
-package io.rdmatest.report.runner;
-
-import org.jspecify.annotations.NullMarked;

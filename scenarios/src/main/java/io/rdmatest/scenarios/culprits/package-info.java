@@ -1,5 +1,0 @@
-/** Files of measured pairs, and the causes of bad pairs: nodes, ports, blocks and paths. */
-@NullMarked
-package io.rdmatest.scenarios.culprits;
-
-import org.jspecify.annotations.NullMarked;

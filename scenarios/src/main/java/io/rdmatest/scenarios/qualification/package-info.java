@@ -1,5 +1,0 @@
-/** Compares the results of a run with the results of earlier runs. */
-@NullMarked
-package io.rdmatest.scenarios.qualification;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,203 @@
+package io.rdmatest.scenarios.qualify;
+
+import io.rdmatest.ReportKeys;
+import io.rdmatest.report.run.JournalEvent;
+import io.rdmatest.report.run.JournalEvent.Kind;
+import io.rdmatest.report.run.Run;
+import io.rdmatest.report.run.Units;
+import io.rdmatest.report.run.Verdict;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Shows the progress of a run on the console. It may be called by any thread: those that read a JVM's output, and the clock. */
+final class QualifyConsole {
+
+    /** The beginning of the head of a rehearsal. */
+    static final String REHEARSAL = "Rehearsal: ";
+
+    /** The number of lines that are shown of a dead JVM when another JVM continues the run. */
+    private static final int WORDS_IN_BETWEEN = 20;
+
+    private final boolean unicode =
+            String.valueOf(System.getProperty("stdout.encoding")).startsWith("UTF-8");
+    private final boolean terminal =
+            System.console() != null && System.console().isTerminal();
+    private final PrintStream out;
+    private final boolean verbose;
+
+    /** What the JVM that runs now has said. */
+    private final List<String> said = new ArrayList<>();
+
+    private int ended;
+
+    /** How many scenarios there are; null as long as some unfold only during the run. */
+    private @Nullable Integer total;
+
+    private @Nullable String running;
+    private long runningSince = System.nanoTime();
+
+    /** The number of scenarios in JVMs that died, whether these ended or not. */
+    private int endedBefore;
+
+    private boolean announcing = true;
+    private boolean headed;
+    private boolean closed;
+
+    /**
+     * @param verbose whether all that a JVM says is shown
+     */
+    QualifyConsole(PrintStream out, boolean verbose) {
+        this.out = out;
+        this.verbose = verbose;
+    }
+
+    /** Takes a line that a JVM said. */
+    synchronized void said(String line) {
+        said.add(line);
+        if (verbose) {
+            print("    " + line);
+        }
+    }
+
+    /** Returns the end of what the JVM that runs now has said. */
+    synchronized String lastWords(int most) {
+        return String.join(System.lineSeparator(), said.subList(Math.max(0, said.size() - most), said.size()));
+    }
+
+    /** Shows, once, where the run is. */
+    synchronized void head(String line) {
+        if (!headed) {
+            headed = true;
+            print(line);
+        }
+    }
+
+    /** Returns the line that says where a run is: fabric, host, device, driver, firmware and rate. */
+    static String head(Map<String, String> environment) {
+        String rehearsal = Run.rehearsal(environment);
+        if (rehearsal != null) {
+            return REHEARSAL + rehearsal;
+        }
+        return "%s on %s: %s/%s %s fw %s, %s, %s"
+                .formatted(Stream.of("fabric", "host", "device", "port", "driver", "firmware", "gidType", "rate")
+                        .map(fact -> environment.getOrDefault(fact, "?"))
+                        .toArray());
+    }
+
+    /** Shows what a JVM says of its run. */
+    synchronized void show(JournalEvent event) {
+        if (event.event() == Kind.ENTRY && event.id() == null && event.entry() != null) {
+            Map<String, String> environment = new HashMap<>();
+            event.entry()
+                    .forEach((key, value) ->
+                            environment.put(key.substring(ReportKeys.ENVIRONMENT_PREFIX.length()), value));
+            head(head(environment));
+            return;
+        }
+        if (event.expected() != null) {
+            total = event.open() != null && event.open() > 0 ? null : (Integer) (endedBefore + event.expected());
+        }
+        if (event.event() == Kind.RUN_STARTED && announcing) {
+            print(
+                    total == null
+                            ? "Running the scenarios"
+                            : "Running " + total + (total == 1 ? " scenario" : " scenarios"));
+        } else if (event.event() == Kind.STARTED && event.isTest()) {
+            running = event.name();
+            runningSince = System.nanoTime();
+            if (!terminal) {
+                print(count(ended + 1) + (unicode ? "▶ " : "> ") + event.name());
+            }
+        } else if (event.event() == Kind.SKIPPED || event.event() == Kind.FINISHED && event.isTest()) {
+            ended++;
+            long millis = event.event() == Kind.SKIPPED ? 0 : (System.nanoTime() - runningSince) / 1_000_000;
+            Verdict verdict = event.verdict() == null ? Verdict.BROKEN : event.verdict();
+            print("%s%s %-7s %8s  %s"
+                    .formatted(count(ended), mark(verdict), verdict, Units.seconds(millis), event.name()));
+            if (verdict != Verdict.PASSED && event.reason() != null) {
+                print("          " + RunTable.firstLine(event.reason()));
+            }
+            running = null;
+        }
+    }
+
+    /** Shows that a JVM died after a number of scenarios, and that another one continues the run. */
+    synchronized void died(int before, String how, int deaths, int restarts) {
+        if (closed) {
+            return;
+        }
+        if (running != null) {
+            print("%s%s %-7s %8s  %s"
+                    .formatted(
+                            count(before),
+                            mark(Verdict.BROKEN),
+                            Verdict.BROKEN,
+                            Units.seconds((System.nanoTime() - runningSince) / 1_000_000),
+                            running));
+        }
+        print("The JVM of the scenarios, or its virtual machine, died %s (%s). What was said last:"
+                .formatted(running == null ? "outside a scenario" : "in it", how));
+        print(lastWords(WORDS_IN_BETWEEN).indent(4).stripTrailing());
+        print("Going on with what is left in another one, the %s of at most %d."
+                .formatted(deaths == 1 ? "first" : deaths + ".", restarts));
+        another(before);
+        announcing = false;
+    }
+
+    /** Shows that all scenarios run once more. */
+    synchronized void again(String why) {
+        print("");
+        print(why);
+        total = null;
+        another(0);
+        announcing = true;
+    }
+
+    private void another(int before) {
+        endedBefore = before;
+        ended = before;
+        running = null;
+        runningSince = System.nanoTime();
+        said.clear();
+    }
+
+    private String count(int number) {
+        return total == null ? "[%3d] ".formatted(number) : "[%3d/%d] ".formatted(number, total);
+    }
+
+    String mark(Verdict verdict) {
+        return switch (verdict) {
+            case PASSED -> unicode ? "✔" : "+";
+            case FAILED -> unicode ? "✘" : "X";
+            case BROKEN -> unicode ? "✘" : "!";
+            case SKIPPED -> unicode ? "○" : "-";
+        };
+    }
+
+    synchronized void print(String line) {
+        out.println((terminal ? "\r\033[K" : "") + line);
+    }
+
+    /** Shows how long the scenario that runs has been running, on a terminal. */
+    synchronized void showLive() {
+        if (terminal && !closed) {
+            String what = running == null ? "starting" : running;
+            String text = "%s%s  %.0f s".formatted(count(ended + 1), what, (System.nanoTime() - runningSince) / 1e9);
+            out.print("\r\033[K" + text.substring(0, Math.min(text.length(), 79)));
+            out.flush();
+        }
+    }
+
+    /** Shows no more of the run. */
+    synchronized void close() {
+        closed = true;
+        if (terminal) {
+            out.print("\r\033[K");
+        }
+    }
+}
