@@ -34,7 +34,8 @@ public record Sample(
     private static final double MOST_DELAY = 0.5;
 
     /**
-     * A delay of this many nanoseconds makes a peer repeat packets, which it does after 1.07 s, or its own timers late by as much.
+     * A delay of this many nanoseconds explains repeated packets: the peer repeats them after 1.07 s, and timers of the host are
+     * late.
      */
     private static final long LONG_DELAY = 500_000_000;
 
