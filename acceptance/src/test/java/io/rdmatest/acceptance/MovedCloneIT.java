@@ -91,14 +91,24 @@ class MovedCloneIT {
                 .doesNotContain(Machines.PROJECT + "/", "/.m2/");
     }
 
+    /** A run on several nodes brings the agent there from beside the jar of the scenarios. */
+    @Test
+    void theAgentIsBesideTheScenarios() throws Exception {
+        Path lib = clone.resolve("reports/target/lib");
+        String[] jars = Files.readString(clone.resolve("reports/target/qualify.classpath"))
+                .split(":");
+        assertThat(jars).anyMatch(jar -> jar.matches("lib/scenarios-[^/]+\\.jar"));
+        assertThat(lib.resolve(Machines.AGENT.getFileName())).hasSameBinaryContentAs(Machines.AGENT);
+    }
+
     /** Also for a clone of somebody else's, who may not let others write to it. */
     @Test
     void anotherUserRunsIt() throws Exception {
         Path home = Files.createDirectories(folder.resolve("home"));
         Files.setPosixFilePermissions(home, PosixFilePermissions.fromString("rwxrwxrwx"));
         Map<String, String> environment = Map.of("HOME", home.toString());
-        Ended devices = run(environment, asNobody(clone.resolve("rdmatest").toString(), "wire", "--help"));
-        assertThat(devices.status()).as(devices.output()).isZero();
+        Ended help = run(environment, asNobody(clone.resolve("rdmatest").toString(), "wire", "--help"));
+        assertThat(help.status()).as(help.output()).isZero();
         Ended list = run(environment, asNobody(clone.resolve("qualify").toString(), "--list"));
         assertThat(list.status()).as(list.output()).isZero();
 
@@ -159,9 +169,9 @@ class MovedCloneIT {
         assertThat(jars)
                 .hasSizeGreaterThan(10)
                 .allMatch(jar -> jar.matches("lib/[^/]+\\.jar"))
-                .noneMatch(
-                        jar -> jar.matches(
-                                ".*/(archunit|assertj|awaitility|byte-buddy|hamcrest|itu|jackson-dataformat-yaml|json-schema|junit-platform-testkit|snakeyaml-\\d).*"));
+                .noneMatch(jar -> jar.matches(
+                        ".*/(archunit|assertj|awaitility|byte-buddy|hamcrest|itu|jackson-dataformat-yaml|json-schema"
+                                + "|junit-platform-testkit|snakeyaml-\\d).*"));
         // What runs the scenarios is no dependency of their code.
         assertThat(jars.stream().anyMatch(jar -> jar.startsWith("lib/junit-jupiter-engine-")))
                 .isEqualTo(file.contains("qualify"));
