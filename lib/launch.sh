@@ -118,7 +118,7 @@ build_if_stale() {
         || complain "the project is not built, and cannot be in the virtual machine; on the host run: $project/$script --help"
     # Two commands that find the same thing missing must not both build it; each leaves another stamp, and they share modules.
     { mkdir -p "$target" "$project/target" && [ -w "$target" ] && exec 8>"$project/target/build.lock"; } 2>/dev/null \
-        || complain "the project is not built, or not where you may read it, and you may not write to $project. Its owner builds it by running ./$script there"
+        || complain "the project is not built, or you may not read its build, and you may not write to $project. Its owner builds it by running ./$script there"
     command -v mvn >/dev/null \
         || complain "Maven (mvn) is needed to build the project and is not on the PATH; run as root: $(install_command "$(package_of program:mvn)")"
     flock -n 8 || { echo 'Waiting for another build of this project ...' >&2 && flock 8; }

@@ -354,7 +354,7 @@ fetch_package() {
     local cache=$1 what=$2 sum=$3 file=$4 work log
     require_space "$cache"
     work=$cache/packages/.fetching.$$
-    # One kernel may take several.
+    # A kernel of several packages comes here for each of them.
     rm -rf "$work"
     mkdir "$work" || fail "cannot write in the cache $cache: $(disk_state "$cache")"
     say "fetching $what from the distribution"

@@ -25,7 +25,7 @@ sub environment {
 }
 
 # Passes this process's standard streams and signals through the channel. on_kill is called with the signal's name at the
-# fifth INT or TERM, for somebody who insists: from a script that passes on what its process group gets as well, each comes twice.
+# fifth INT or TERM, for somebody who insists. Each may come twice: from the terminal, and from a script that passes it on.
 sub join_streams {
     my ($channel, $on_kill) = @_;
     $SIG{PIPE} = 'IGNORE';

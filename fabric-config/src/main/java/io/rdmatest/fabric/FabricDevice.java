@@ -106,9 +106,9 @@ public final class FabricDevice {
     }
 
     /**
-     * Returns the environment for reports: host, in a virtual machine of the project {@value ReportKeys#MACHINE}, kernel, rdma-core, device, driver, firmware, port, linkLayer, rate,
-     * mtu, gidIndex, gidValue, gidType, netdev, address, fabric, of a node with rails rail, java, in this order.
-     * Unavailable values are {@code unknown}.
+     * Returns the environment for reports: host, in a virtual machine of the project {@value ReportKeys#MACHINE}, kernel, rdma-core,
+     * device, driver, firmware, port, linkLayer, rate, mtu, gidIndex, gidValue, gidType, netdev, address, fabric, of a node
+     * with rails rail, java, in this order. Unavailable values are {@code unknown}.
      */
     public Map<String, String> environment() {
         return environment;

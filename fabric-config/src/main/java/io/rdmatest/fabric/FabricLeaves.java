@@ -283,7 +283,8 @@ public final class FabricLeaves {
                     && its.stream()
                             .allMatch(
                                     port -> port.number() > 0 && !port.device().equals(node.device()))) {
-                throw new FabricException("the source has " + its.size() + " port of this host for " + rails
+                throw new FabricException("the source has " + its.size() + (its.size() == 1 ? " port" : " ports")
+                        + " of this host for " + rails
                         + " rails, and calls the device " + its.getFirst().device()
                         + "; write the leaves in the fabric file, or let rdma-ndd name the devices");
             }

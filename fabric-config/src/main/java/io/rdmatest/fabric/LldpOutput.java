@@ -20,11 +20,11 @@ import java.util.regex.Pattern;
 final class LldpOutput {
 
     private static final List<String> ID_KINDS = List.of("mac", "local", "ifname", "ip", "ifalias", "unhandled");
-    /** These keys appear once in a neighbour. In {@code -f keyvalue}, a second one begins the next neighbour. */
     private static final Pattern LINE = Pattern.compile("lldp\\.([^=]+?)\\.((?:via|rid|chassis\\.[^=]+))=(.*)");
-
+    /** These keys appear once in a neighbour. In {@code -f keyvalue}, a second one begins the next neighbour. */
     private static final Pattern ONCE =
             Pattern.compile("via|rid|chassis\\.(?:name|" + String.join("|", ID_KINDS) + ")");
+
     private static final Pattern CAPABILITY = Pattern.compile("chassis\\.[A-Z]\\w*\\.enabled");
 
     private final String host;

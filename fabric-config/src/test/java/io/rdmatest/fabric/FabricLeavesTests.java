@@ -140,6 +140,7 @@ class FabricLeavesTests {
                         "n03/: its device mlx5_0 is not there; check the name of the device in the fabric file,"
                                 + " and its cable");
         assertThat(leaves(rails, Map.of(), subnet))
+                .hasSize(2)
                 .allMatch(line ->
                         line.contains("the source has 1 port of this host for 2 rails, and calls the device HCA-1"));
     }
@@ -290,6 +291,7 @@ class FabricLeavesTests {
         Path conf = file("topology.conf", "SwitchName=leaf-\u00e9 Nodes=n1\nSwitchName=leaf-\u00fc Nodes=n2\n");
 
         assertThat(leaves(fabric("name: n1", "name: n2"), Map.of(), conf))
+                .hasSize(2)
                 .allMatch(line -> line.contains("several switches there would be called leaf--"));
         assertThat(FabricLeaves.read(List.of(file("blocks.conf", "BlockName=\u00e9 Nodes=n1\n")))
                         .problems())

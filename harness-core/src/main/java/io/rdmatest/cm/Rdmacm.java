@@ -10,6 +10,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Errno;
+import io.rdmatest.internal.ManagerFile;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
@@ -72,7 +73,7 @@ final class Rdmacm {
         try {
             MemorySegment channel = (MemorySegment) CREATE_CHANNEL.handle().invokeExact(Native.errnoState());
             if (channel.address() == 0) {
-                throw Native.failure("rdma_create_event_channel", "");
+                throw ManagerFile.failure("rdma_create_event_channel", "");
             }
             return channel;
         } catch (Throwable e) {

@@ -1,5 +1,7 @@
 package io.rdmatest.internal;
 
+import io.rdmatest.Cause;
+import io.rdmatest.RdmaException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -14,6 +16,22 @@ public final class ManagerFile {
     /** Returns why connections can't be made on this host: one sentence with the cure; empty if the file is there, or no device is. */
     public static Optional<String> missing() {
         return missing(Path.of("/dev/infiniband"), Path.of("/sys"));
+    }
+
+    /**
+     * Builds the exception for a call that opens the file: if the file is missing, its message says so, whatever the errno.
+     *
+     * @param call the C function
+     * @param operands the operands, readable for people; may be empty
+     * @return the exception, with the errno of the calling thread's last capturing call
+     */
+    public static RdmaException failure(String call, String operands) {
+        RdmaException failure = Native.failure(call, operands);
+        int errno = failure.errno();
+        return missing()
+                .map(text -> new RdmaException(
+                        Cause.HOST_NOT_READY, call + " failed: " + Errno.name(errno) + ": " + text, call, errno))
+                .orElse(failure);
     }
 
     static Optional<String> missing(Path devices, Path sysfs) {

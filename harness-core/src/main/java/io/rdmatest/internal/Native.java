@@ -1,6 +1,5 @@
 package io.rdmatest.internal;
 
-import io.rdmatest.Cause;
 import io.rdmatest.NativeAccessException;
 import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
@@ -98,15 +97,7 @@ public final class Native {
      * @return the exception, with the errno of the calling thread's last capturing call
      */
     public static RdmaException failure(String call, String operands) {
-        int errno = errno();
-        if (call.equals("rdma_create_event_channel") || call.equals("rsocket")) {
-            String missing = ManagerFile.missing().orElse(null);
-            if (missing != null) {
-                return new RdmaException(
-                        Cause.HOST_NOT_READY, call + " failed: " + Errno.name(errno) + ": " + missing, call, errno);
-            }
-        }
-        return new RdmaException(call, operands, errno);
+        return new RdmaException(call, operands, errno());
     }
 
     /**

@@ -9,6 +9,7 @@ import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.sockaddr_storage;
+import io.rdmatest.internal.ManagerFile;
 import io.rdmatest.internal.Native;
 import io.rdmatest.internal.PortInUse;
 import io.rdmatest.internal.SocketAddresses;
@@ -189,7 +190,7 @@ public final class RSocket extends NativeResource {
         return ServiceTable.take(() -> {
             int fd = RCalls.socket(domain, rdma_h.SOCK_STREAM(), 0);
             if (fd < 0) {
-                throw Native.failure("rsocket", family + ", SOCK_STREAM");
+                throw ManagerFile.failure("rsocket", family + ", SOCK_STREAM");
             }
             return adopt(fd, null);
         });

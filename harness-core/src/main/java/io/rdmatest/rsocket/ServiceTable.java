@@ -2,7 +2,7 @@ package io.rdmatest.rsocket;
 
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
-import io.rdmatest.internal.Native;
+import io.rdmatest.internal.ManagerFile;
 import io.rdmatest.internal.SocketAddresses;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -113,7 +113,7 @@ final class ServiceTable {
         int fd = RCalls.socket(rdma_h.AF_INET(), rdma_h.SOCK_STREAM(), 0);
         if (fd < 0) {
             // Not through RSocket: the tables are still too small for it.
-            throw Native.failure("rsocket", "AF_INET, SOCK_STREAM");
+            throw ManagerFile.failure("rsocket", "AF_INET, SOCK_STREAM");
         }
         // A non-blocking connect returns while the address is resolved, and the thread already has the socket.
         int ignored = RCalls.fcntl(fd, rdma_h.F_SETFL(), rdma_h.O_NONBLOCK());

@@ -454,7 +454,8 @@ public final class QueuePair extends VerbsObject {
      *
      * @param requests each of them set
      * @throws PostException if not all were posted
-     * @throws IllegalArgumentException if a request is not of this queue pair's service
+     * @throws IllegalArgumentException if a request is not of this queue pair's service, or its memory is of another protection
+     *     domain
      * @throws IllegalStateException if a request is not set, or memory or a destination is closed
      */
     public void post(SendRequests requests) {
@@ -468,7 +469,8 @@ public final class QueuePair extends VerbsObject {
      * @param from the first to post
      * @param count how many, from 1
      * @throws PostException if not all were posted; its index counts from {@code from}
-     * @throws IllegalArgumentException if a request is not of this queue pair's service
+     * @throws IllegalArgumentException if a request is not of this queue pair's service, or its memory is of another protection
+     *     domain
      * @throws IllegalStateException if a request is not set, or memory or a destination is closed
      */
     public void post(SendRequests requests, int from, int count) {
@@ -509,6 +511,7 @@ public final class QueuePair extends VerbsObject {
      *
      * @param requests each of them set
      * @throws PostException if not all were posted
+     * @throws IllegalArgumentException if memory is of another protection domain
      * @throws IllegalStateException if the queue pair receives from a shared queue, or memory is closed
      */
     public void post(ReceiveRequests requests) {
@@ -522,6 +525,7 @@ public final class QueuePair extends VerbsObject {
      * @param from the first to post
      * @param count how many, from 1
      * @throws PostException if not all were posted; its index counts from {@code from}
+     * @throws IllegalArgumentException if memory is of another protection domain
      * @throws IllegalStateException if the queue pair receives from a shared queue, or memory is closed
      */
     public void post(ReceiveRequests requests, int from, int count) {

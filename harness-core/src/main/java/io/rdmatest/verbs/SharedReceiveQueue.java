@@ -180,6 +180,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      *
      * @param requests the list; each of its requests must be set
      * @throws PostException if not all were posted
+     * @throws IllegalArgumentException if memory is of another protection domain
      */
     public void post(ReceiveRequests requests) {
         post(requests, 0, requests.capacity());
@@ -192,6 +193,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @param from the first to post
      * @param count how many, from 1
      * @throws PostException if not all were posted
+     * @throws IllegalArgumentException if memory is of another protection domain
      */
     public void post(ReceiveRequests requests, int from, int count) {
         boolean alone = beginOften();

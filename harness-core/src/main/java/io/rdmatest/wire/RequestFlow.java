@@ -46,7 +46,7 @@ final class RequestFlow {
     private record Pending(long end, Instant time) {}
 
     /** A packet this long after the one before it may belong to another connection. */
-    private static final Duration IN_FLIGHT = Duration.ofSeconds(1);
+    private static final Duration LONG_SILENCE = Duration.ofSeconds(1);
 
     /** A larger jump of the sequence numbers means another connection. */
     private static final int FAR = 1 << 16;
@@ -123,7 +123,6 @@ final class RequestFlow {
     private long requests;
     private long retransmissions;
     private long late;
-    private long beforeFirst;
     private long gaps;
     private long responses;
     private long stray;
@@ -164,7 +163,7 @@ final class RequestFlow {
         RocePacket before = last;
         if (before == null) {
             // Shortly after the agreement the number can't belong to another connection.
-            return agreedAt != null && agreedAt.plus(IN_FLIGHT).isBefore(packet.time());
+            return agreedAt != null && agreedAt.plus(LONG_SILENCE).isBefore(packet.time());
         }
         boolean acknowledgedBefore = position < Math.max(acknowledged, 0);
         if (closed) {
@@ -172,7 +171,7 @@ final class RequestFlow {
         }
         return acknowledgedBefore
                 && (before.sourcePort() != packet.sourcePort()
-                        || before.time().plus(IN_FLIGHT).isBefore(packet.time()));
+                        || before.time().plus(LONG_SILENCE).isBefore(packet.time()));
     }
 
     /** Notes a disconnect: requests that may still be repeated may stay without an answer. */
@@ -227,9 +226,7 @@ final class RequestFlow {
             violate(packet, "is before the agreed starting PSN of " + base);
         } else if (remember(position, span(packet, true))) {
             late++;
-        } else if (position < 0 && early.add(position)) {
-            beforeFirst++;
-        } else {
+        } else if (position >= 0 || !early.add(position)) {
             retransmissions++;
             resent = position + span(packet, true);
             resentMessage = after(packet);
@@ -444,7 +441,7 @@ final class RequestFlow {
             Consumer<String> observations,
             ObjLongConsumer<NotJudged> notJudged) {
         countStray(notJudged);
-        notJudged.accept(NotJudged.BEFORE_FIRST, beforeFirst);
+        notJudged.accept(NotJudged.BEFORE_FIRST, early.size());
         if (retransmissions > 0) {
             observations.accept(
                     "%s: %d of %d request packets were retransmitted".formatted(key, retransmissions, requests));

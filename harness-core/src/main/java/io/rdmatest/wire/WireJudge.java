@@ -295,10 +295,14 @@ public final class WireJudge {
      * network made. Senders that number their IP packets give a retransmission another number.
      */
     private boolean isDuplicate(RocePacket packet, long interfaceId) {
-        Integer identification = packet.identification();
+        int identification = packet.identification();
         Integer latest = identifications.put(packet.source(), identification);
-        if (latest != null && !latest.equals(identification)) {
+        if (latest != null && latest != identification) {
             identifying.add(packet.source());
+        }
+        if (interfaceId < 0 && identification <= 0) {
+            // Nothing tells a copy from a retransmission.
+            return false;
         }
         Fingerprint fingerprint = new Fingerprint(
                 packet.source(),
@@ -311,20 +315,18 @@ public final class WireJudge {
                 packet.payload());
         Sighting before = recent.get(fingerprint);
         if (before != null
-                && interfaceId >= 0
-                && before.interfaceId() != interfaceId
                 && Duration.between(before.time(), packet.time()).abs().compareTo(DUPLICATE) <= 0) {
-            count(NotJudged.DUPLICATE, 1);
-            return true;
-        }
-        if (before != null
-                && identification > 0
-                && before.identification() == identification
-                && identifying.contains(packet.source())
-                && Duration.between(before.time(), packet.time()).abs().compareTo(DUPLICATE) <= 0
-                && !Boolean.FALSE.equals(packet.checksum())) {
-            doubled.merge(new Direction(packet.source(), packet.destination()), 1L, Long::sum);
-            return true;
+            if (interfaceId >= 0 && before.interfaceId() != interfaceId) {
+                count(NotJudged.DUPLICATE, 1);
+                return true;
+            }
+            if (identification > 0
+                    && before.identification() == identification
+                    && identifying.contains(packet.source())
+                    && !Boolean.FALSE.equals(packet.checksum())) {
+                doubled.merge(new Direction(packet.source(), packet.destination()), 1L, Long::sum);
+                return true;
+            }
         }
         recent.put(fingerprint, new Sighting(interfaceId, packet.time(), identification));
         if (recent.size() > MOST_RECENT) {

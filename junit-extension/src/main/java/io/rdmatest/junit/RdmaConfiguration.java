@@ -51,10 +51,10 @@ public final class RdmaConfiguration {
     public static final String STALE_DEVIATIONS = "rdma.deviations.stale";
 
     /**
-     * How closely a test is checked for native objects it left behind, and for failed work that it did not notice: {@value}. {@code ledger} unless set: after each test
-     * and each class the harness's own ledger; {@code kernel}: also the kernel's list of this process's objects
-     * (rdma-resource(8)), unless the process is in a PID namespace of its own; {@code off}: not at all. {@code ./qualify} sets
-     * {@code kernel}.
+     * How closely a test is checked for native objects it left behind, and for failed work that it did not notice: {@value}.
+     * {@code ledger} unless set: after each test and each class the harness's own ledger; {@code kernel}: also the kernel's list
+     * of this process's objects (rdma-resource(8)), unless the process is in a PID namespace of its own; {@code off}: not at all.
+     * {@code ./qualify} sets {@code kernel}.
      */
     public static final String AUDIT = "rdma.audit";
 

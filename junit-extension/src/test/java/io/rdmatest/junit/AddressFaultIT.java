@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.NativeResource;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.cm.CmId;
@@ -202,11 +203,11 @@ class AddressFaultIT {
 
         /** Writes until a message fails: with Linux 7.3 a connection outlives its address by up to 4 s. */
         private @Nullable Throwable awaitFailure() {
-            long deadline = System.nanoTime() + SOON.toNanos();
-            Throwable failure = failure();
-            while (failure == null && System.nanoTime() - deadline < 0) {
+            Deadline deadline = Deadline.after(SOON);
+            Throwable failure;
+            do {
                 failure = failure();
-            }
+            } while (failure == null && !deadline.isOver());
             return failure;
         }
 

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import static io.rdmatest.junit.Run.firstLine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Cause;
@@ -35,10 +36,6 @@ import org.opentest4j.AssertionFailedError;
 class DiagnosisIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);
-
-    private static String firstLine(Throwable failure) {
-        return String.valueOf(failure.getMessage()).lines().findFirst().orElse("");
-    }
 
     private static String only(List<String> files) {
         assertThat(files).hasSize(1);

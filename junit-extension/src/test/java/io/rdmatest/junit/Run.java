@@ -104,6 +104,11 @@ public record Run(EngineExecutionResults results) {
         return failure.orElseThrow(() -> new AssertionError(name + " did not fail"));
     }
 
+    /** Returns the first line of a failure's message, which is its title in reports; empty if it has none. */
+    public static String firstLine(Throwable failure) {
+        return String.valueOf(failure.getMessage()).lines().findFirst().orElse("");
+    }
+
     /** Returns why the test or container was skipped. */
     public String skipReason(String name) {
         return results.allEvents().skipped().stream()

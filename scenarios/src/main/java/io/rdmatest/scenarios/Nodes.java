@@ -219,7 +219,7 @@ final class Nodes implements AutoCloseable {
     /** In an emulated machine, an agent that is well may be silent for seconds: it waits for a processor. */
     private static PeerSettings settings() {
         PeerSettings usual = PeerSettings.defaults().withStart(START);
-        return System.getenv("RDMA_NODE") == null ? usual : usual.withHeartbeat(usual.heartbeat(), EMULATED_PATIENCE);
+        return Fabric.machine().isEmpty() ? usual : usual.withHeartbeat(usual.heartbeat(), EMULATED_PATIENCE);
     }
 
     /** Finds the agent's jar: the build leaves it beside the classes, and whoever has the classes in a jar, beside that. */

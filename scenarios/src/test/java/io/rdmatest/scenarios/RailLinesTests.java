@@ -9,6 +9,7 @@ import io.rdmatest.report.culprits.PairsReader;
 import io.rdmatest.scenarios.RailLines.Details;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
+import io.rdmatest.scenarios.pairs.HostStall;
 import io.rdmatest.scenarios.pairs.Pair;
 import io.rdmatest.scenarios.pairs.Rates;
 import io.rdmatest.scenarios.pairs.Sample;
@@ -28,8 +29,7 @@ class RailLinesTests {
     /** From b to a. */
     private static final Pair PAIR = new Pair(0, 1);
 
-    private static final Sample SAMPLE =
-            new Sample(10, 20, 30, 200, new Rates(40e9, 1e6, 100e9), new TreeMap<>(), new TreeMap<>());
+    private static final Sample SAMPLE = sample(new Rates(40e9, 1e6, 100e9));
     private static final Details DETAILS = new Details(4096, Map.of("sent_pkts", 7L), Map.of("rcvd_pkts", 7L));
 
     @TempDir
@@ -37,6 +37,10 @@ class RailLinesTests {
 
     private PairsFile file;
     private RailLines lines;
+
+    private static Sample sample(Rates rates) {
+        return new Sample(10, 20, 30, 200, rates, new TreeMap<>(), new TreeMap<>(), HostStall.Delay.NONE);
+    }
 
     @BeforeEach
     void begin() {
@@ -104,8 +108,7 @@ class RailLinesTests {
     @Test
     void aPairThatFailedAfterItsRoundTripsKeepsTheirLatency() throws Exception {
         lines.begin(PAIR);
-        lines.write(cell(
-                2, new Sample(10, 20, 30, 200, Rates.NONE, new TreeMap<>(), new TreeMap<>()), Cause.RETRY_EXCEEDED));
+        lines.write(cell(2, sample(Rates.NONE), Cause.RETRY_EXCEEDED));
 
         PairLine line = written().getLast();
         assertThat(line.outcome()).isEqualTo(PairLine.Outcome.FAILED);

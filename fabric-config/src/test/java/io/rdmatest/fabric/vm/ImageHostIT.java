@@ -369,14 +369,9 @@ class ImageHostIT {
         assertNothingIsMade(result);
         assertThat(result.err())
                 .isEqualTo("rdma-vm: RDMA_VM_KERNEL_PACKAGE=" + packages.getFirst() + " is not a whole kernel:"
-                        + " linux-binary-1.0-amd64 depends"
-                        + " on linux-base-1.0-amd64 (1-1):"
-                        + " the package lists do not offer"
-                        + " linux-base-1.0-amd64: they are"
-                        + " missing or old, or this is not"
-                        + " Debian. Put the file of that"
-                        + " package beside it, or name it"
-                        + " as well, separated by ':'\n");
+                        + " linux-binary-1.0-amd64 depends on linux-base-1.0-amd64 (1-1): the package lists do not offer"
+                        + " linux-base-1.0-amd64: they are missing or old, or this is not Debian. Put the file of that"
+                        + " package beside it, or name it as well, separated by ':'\n");
     }
 
     @Test

@@ -224,11 +224,10 @@ public final class Diagnosis {
             return culprit.flatMap(queuePair -> Mistake.of(completion.statusName(), queuePair, all));
         }
         // A test whose time has run out may hang elsewhere: only a wait says that it is for this queue.
-        if (thrown instanceof RdmaTimeoutException timeout
-                && culprit.filter(sender -> isNamed(timeout.awaited(), sender.sendQueue()))
-                        .isPresent()) {
+        if (thrown instanceof RdmaTimeoutException timeout) {
             boolean receiverNotReady = suspicious.keySet().stream().anyMatch(name -> name.contains("rnr"));
-            return culprit.filter(sender -> sender.state() == QpState.RTS)
+            return culprit.filter(sender -> isNamed(timeout.awaited(), sender.sendQueue()))
+                    .filter(sender -> sender.state() == QpState.RTS)
                     .flatMap(sender -> Mistake.ofSilence(sender, all, receiverNotReady));
         }
         return Optional.empty();

@@ -60,9 +60,8 @@ final class Mistake {
 
     /** Tells whether something of a queue pair can still complete on the send queue of another one, or of this one a receive. */
     private static boolean mayComplete(QueuePair other, QueuePair sender) {
-        SharedReceiveQueue shared = other.srq();
         return other.receiveQueue() == sender.sendQueue()
-                        && (shared == null ? other.work() : shared.work()).receives() > 0
+                        && workOfReceives(other).receives() > 0
                 || other != sender
                         && other.sendQueue() == sender.sendQueue()
                         && other.work().signaled() > 0;
@@ -75,9 +74,13 @@ final class Mistake {
     }
 
     private static boolean hasReceives(QueuePair queuePair) {
-        SharedReceiveQueue shared = queuePair.srq();
-        OutstandingWork work = shared == null ? queuePair.work() : shared.work();
+        OutstandingWork work = workOfReceives(queuePair);
         return work.receives() - work.undecided() > 0;
+    }
+
+    private static OutstandingWork workOfReceives(QueuePair queuePair) {
+        SharedReceiveQueue shared = queuePair.srq();
+        return shared == null ? queuePair.work() : shared.work();
     }
 
     /** The peer's own completion says what the sender's can't. The test is over, or would have taken it. */

@@ -141,16 +141,12 @@ public final class TestExtension extends RdmaExtension
                         Configuration.of(context).timeout(),
                         () -> watch.expired(what),
                         () -> Diagnosis.flush(life.live()));
-        context.getStore(NAMESPACE).put(SetUp.KEY, running);
-    }
-
-    private enum SetUp {
-        KEY
+        context.getStore(NAMESPACE).put(TimeLimit.Running.class, running);
     }
 
     /** Stores look into the stores of enclosing contexts as well: a test finds what its argument set has. */
     private static Optional<TimeLimit.Running> setUp(ExtensionContext context) {
-        return Optional.ofNullable(context.getStore(NAMESPACE).get(SetUp.KEY, TimeLimit.Running.class));
+        return Optional.ofNullable(context.getStore(NAMESPACE).get(TimeLimit.Running.class, TimeLimit.Running.class));
     }
 
     @Override

@@ -108,7 +108,7 @@ public final class TimeLimit implements AutoCloseable {
 
     /** Begins to limit what the calling thread does next, where no interceptor stands around it; for the parameters, see bound. */
     Running start(String what, Limit limit, Supplier<String> state, Rescue rescue) {
-        Expiry expiry = new Expiry(Thread.currentThread(), what, limit, state, rescue, patience);
+        Expiry expiry = new Expiry(Thread.currentThread(), what, limit, state, rescue);
         return new Running(
                 expiry, watchdog.schedule(expiry::begin, limit.duration().toNanos(), TimeUnit.NANOSECONDS));
     }
@@ -141,13 +141,12 @@ public final class TimeLimit implements AutoCloseable {
         watchdog.shutdownNow();
     }
 
-    private static final class Expiry implements Runnable {
+    private final class Expiry implements Runnable {
         private final Thread thread;
         private final String what;
         private final Limit limit;
         private final Supplier<String> state;
         private final Rescue rescue;
-        private final Duration patience;
         private final CountDownLatch over = new CountDownLatch(1);
         private final CountDownLatch looked = new CountDownLatch(1);
         private boolean begun;
@@ -155,8 +154,7 @@ public final class TimeLimit implements AutoCloseable {
         private volatile StackTraceElement[] stack = {};
         private volatile String seen = "";
 
-        Expiry(Thread thread, String what, Limit limit, Supplier<String> state, Rescue rescue, Duration patience) {
-            this.patience = patience;
+        Expiry(Thread thread, String what, Limit limit, Supplier<String> state, Rescue rescue) {
             this.thread = thread;
             this.what = what;
             this.limit = limit;

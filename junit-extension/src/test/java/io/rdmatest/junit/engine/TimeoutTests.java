@@ -28,7 +28,6 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.junit.platform.engine.TestExecutionResult;
 
 class TimeoutTests {
 
@@ -247,14 +246,7 @@ class TimeoutTests {
     @Test
     void boundsTheSetUpOfAnArgumentSet() {
         Run run = Run.withoutDevice(ArgumentSetTestCase.class);
-        Throwable failure = run.results()
-                .allEvents()
-                .failed()
-                .list()
-                .getFirst()
-                .getRequiredPayload(TestExecutionResult.class)
-                .getThrowable()
-                .orElseThrow();
+        Throwable failure = run.failure("[1] set=1");
         assertThat(failure).isInstanceOf(InterruptedException.class);
         assertThat(failure.getSuppressed())
                 .singleElement()

@@ -122,8 +122,7 @@ class VerdictTests {
     void theFirstLineOfAMessageSaysSomething() {
         Throwable failure = Run.withoutDevice(BlankTitleTestCase.class).failure("asserts");
         assertThat(failure).isInstanceOf(AssertionFailedError.class);
-        assertThat(String.valueOf(failure.getMessage()).lines().findFirst().orElse(""))
-                .isNotBlank();
+        assertThat(Run.firstLine(failure)).isNotBlank();
         assertThat(((AssertionFailedError) failure).getExpected().getStringRepresentation())
                 .isEqualTo("2");
         assertThat(failure.getStackTrace())

@@ -27,9 +27,9 @@ final class PairMatrix {
      * marks, notifications and pauses, are no sign of a broken part and do not count.
      */
     private static final Pattern ERRORS =
-            Pattern.compile("err(?!upt)|retrans|retry|retries|timeout|out_?of_?(seq|order)|out of"
-                    + " (seq|order)|seq_|crc|discard|drop|lost|loss"
-                    + "|nak|duplicate|link_?down|carrier|symbol|overrun|recover|corrupt|invalid");
+            Pattern.compile("err(?!upt)|retrans|retry|retries|timeout|out_?of_?(seq|order)|out of (seq|order)|seq_|crc"
+                    + "|discard|drop|lost|loss|nak|duplicate|link_?down|carrier|symbol|overrun|recover"
+                    + "|corrupt|invalid");
 
     /** So many round trips have a median and a 99th percentile. */
     private static final int ENOUGH_SAMPLES = 100;

@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -41,31 +40,39 @@ class CulpritsTests {
             double p99,
             Outcome outcome,
             @Nullable String cause,
-            Map<String, Long> counters) {
+            Map<String, Long> counters,
+            long samples) {
 
         Values slower(double share) {
-            return new Values(lineRate, bandwidth * share, messageRate, p50, p99, outcome, cause, counters);
+            return new Values(lineRate, bandwidth * share, messageRate, p50, p99, outcome, cause, counters, samples);
         }
 
         Values fewerMessages(double share) {
-            return new Values(lineRate, bandwidth, messageRate * share, p50, p99, outcome, cause, counters);
+            return new Values(lineRate, bandwidth, messageRate * share, p50, p99, outcome, cause, counters, samples);
         }
 
         Values later(double times, double tailTimes) {
-            return new Values(lineRate, bandwidth, messageRate, p50 * times, p99 * tailTimes, outcome, cause, counters);
+            return new Values(
+                    lineRate, bandwidth, messageRate, p50 * times, p99 * tailTimes, outcome, cause, counters, samples);
         }
 
         Values counted(String counter, long count) {
-            return new Values(lineRate, bandwidth, messageRate, p50, p99, outcome, cause, Map.of(counter, count));
+            return new Values(
+                    lineRate, bandwidth, messageRate, p50, p99, outcome, cause, Map.of(counter, count), samples);
         }
 
         Values atLineRate(double rate) {
-            return new Values(rate, bandwidth * rate / lineRate, messageRate, p50, p99, outcome, cause, counters);
+            return new Values(
+                    rate, bandwidth * rate / lineRate, messageRate, p50, p99, outcome, cause, counters, samples);
         }
 
         Values ended(Outcome how, String why) {
             double none = Double.NaN;
-            return new Values(lineRate, none, none, none, none, how, why, Map.of());
+            return new Values(lineRate, none, none, none, none, how, why, Map.of(), samples);
+        }
+
+        Values measuredBy(long roundTrips) {
+            return new Values(lineRate, bandwidth, messageRate, p50, p99, outcome, cause, counters, roundTrips);
         }
     }
 
@@ -90,7 +97,8 @@ class CulpritsTests {
                                     5.4e-6 * by,
                                     Outcome.MEASURED,
                                     null,
-                                    Map.of()));
+                                    Map.of(),
+                                    1000));
                     cells.add(new PairLine(
                             "rail" + rail,
                             "n" + from,
@@ -105,7 +113,7 @@ class CulpritsTests {
                             values.messageRate(),
                             values.p50(),
                             values.p99(),
-                            1000,
+                            values.samples(),
                             65536,
                             values.counters(),
                             Map.of()));
@@ -1063,59 +1071,32 @@ class CulpritsTests {
     @ParameterizedTest
     @CsvSource({"1000, path n1 n2 rail0", "100, path n1 n2 rail0", "0, path n1 n2 rail0", "20, ''", "1, ''"})
     void aLatencyOfFewRoundTripsMakesNoPath(long samples, String named) {
-        List<PairLine> cells =
-                matrix(6, 1, 0, (rail, from, to, good) -> from == 1 && to == 2 ? good.later(8, 8) : good);
-
-        assertThat(names(Culprits.of(measuredBy(cells, samples, cell -> isFrom(cell, "n1") && isTo(cell, "n2")))))
+        assertThat(names(matrix(
+                        6,
+                        1,
+                        0,
+                        (rail, from, to, good) ->
+                                from == 1 && to == 2 ? good.later(8, 8).measuredBy(samples) : good)))
                 .containsExactlyElementsOf(named.isEmpty() ? List.of() : List.of(named));
     }
 
     @ParameterizedTest
     @CsvSource({"1000, port n3 rail0 out", "0, port n3 rail0 out", "40, port n3 rail0 out", "1, ''"})
     void latenciesOfFewRoundTripsNeedALargerEffectForAPort(long samples, String named) {
-        List<PairLine> cells = matrix(8, 1, 0, (rail, from, to, good) -> from == 3 ? good.later(3, 3) : good);
-
-        assertThat(names(Culprits.of(measuredBy(cells, samples, cell -> isFrom(cell, "n3")))))
+        assertThat(names(matrix(
+                        8,
+                        1,
+                        0,
+                        (rail, from, to, good) -> from == 3 ? good.later(3, 3).measuredBy(samples) : good)))
                 .containsExactlyElementsOf(named.isEmpty() ? List.of() : List.of(named));
     }
 
     /** The number of round trips says nothing of a bandwidth. */
     @Test
     void aBandwidthCountsFullyBesideFewRoundTrips() {
-        List<PairLine> cells = matrix(8, 1, 0, (rail, from, to, good) -> from == 3 ? good.slower(0.5) : good);
-
-        assertThat(names(Culprits.of(measuredBy(cells, 1, cell -> true)))).containsExactly("port n3 rail0 out");
-    }
-
-    private static boolean isFrom(PairLine cell, String node) {
-        return cell.from().equals(node);
-    }
-
-    private static boolean isTo(PairLine cell, String node) {
-        return cell.to().equals(node);
-    }
-
-    private static List<PairLine> measuredBy(List<PairLine> cells, long samples, Predicate<PairLine> some) {
-        return cells.stream()
-                .map(cell -> new PairLine(
-                        cell.rail(),
-                        cell.from(),
-                        cell.to(),
-                        cell.fromLeaf(),
-                        cell.toLeaf(),
-                        cell.attempts(),
-                        cell.outcome(),
-                        cell.cause(),
-                        cell.lineRate(),
-                        cell.bandwidth(),
-                        cell.messageRate(),
-                        cell.latencyP50(),
-                        cell.latencyP99(),
-                        some.test(cell) ? samples : cell.samples(),
-                        cell.bytesVerified(),
-                        cell.fromCounters(),
-                        cell.toCounters()))
-                .toList();
+        assertThat(names(
+                        matrix(8, 1, 0, (rail, from, to, good) -> (from == 3 ? good.slower(0.5) : good).measuredBy(1))))
+                .containsExactly("port n3 rail0 out");
     }
 
     private Path file(String name, List<PairLine> lines) throws IOException {

@@ -13,7 +13,6 @@ import io.rdmatest.scenarios.role.PeerPlan;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.LinkLayer;
@@ -386,7 +385,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
 
     private void await(String what, boolean receives) {
         long count = allMessages();
-        long deadline = Waits.deadline(options.timeout());
+        long deadline = Deadline.end(options.timeout());
         boolean progress = false;
         for (int idle = 1; (receives ? messagesReceived : messagesSent + lost) < count; idle++) {
             if (pollCompletions()) {
@@ -396,8 +395,8 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
                 context.checkCancelled();
                 if (takeEvents() | progress) {
                     progress = false;
-                    deadline = Waits.deadline(options.timeout());
-                } else if (System.nanoTime() - deadline >= 0) {
+                    deadline = Deadline.end(options.timeout());
+                } else if (Deadline.isOver(deadline)) {
                     throw silence(new RdmaTimeoutException(what, Deadline.of(deadline, options.timeout()), state()));
                 }
             }

@@ -6,7 +6,6 @@ import io.rdmatest.WorkCompletionException;
 import io.rdmatest.scenarios.role.Placement;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
@@ -169,7 +168,7 @@ public final class Progress {
         if (sendsSeen >= total) {
             return true;
         }
-        long deadline = Waits.deadline(timeout);
+        long deadline = Deadline.end(timeout);
         long last = 0;
         boolean over = false;
         for (int idle = 1; sendsSeen < total; idle++) {
@@ -178,14 +177,14 @@ public final class Progress {
             } else if (idle(idle, deadline, timeout, "completion of a request")) {
                 if (!over) {
                     over = true;
-                    last = Waits.deadline(late);
-                } else if (System.nanoTime() - last >= 0) {
+                    last = Deadline.end(late);
+                } else if (Deadline.isOver(last)) {
                     return false;
                 }
             }
             if (!over && sendsSeen < total && isFlushedByGoodbye()) {
                 over = true;
-                last = Waits.deadline(late);
+                last = Deadline.end(late);
             }
         }
         return true;
@@ -207,7 +206,7 @@ public final class Progress {
     /** Waits for the next receive; returns false if the connection ends first. */
     public boolean awaitReceiveOrEnd(String what) {
         if (receivesTaken == receivesSeen) {
-            long deadline = Waits.deadline(timeout);
+            long deadline = Deadline.end(timeout);
             for (int idle = 1; receivesTaken == receivesSeen; idle++) {
                 if (take() > 0) {
                     idle = 0;
@@ -237,9 +236,9 @@ public final class Progress {
         if (failure == null) {
             return false;
         }
-        long last = Waits.deadline(timeout);
+        long last = Deadline.end(timeout);
         while (!ended.getAsBoolean()) {
-            if (ended == NEVER || System.nanoTime() - last >= 0) {
+            if (ended == NEVER || Deadline.isOver(last)) {
                 throw failure;
             }
             context.checkCancelled();
@@ -255,7 +254,7 @@ public final class Progress {
     /** Waits for the next receive with a special limit; false if none arrived in time. */
     public boolean awaitReceiveWithin(Duration limit, String what) {
         if (receivesTaken == receivesSeen) {
-            long deadline = Waits.deadline(limit);
+            long deadline = Deadline.end(limit);
             try {
                 for (int idle = 1; receivesTaken == receivesSeen; idle++) {
                     if (take() > 0) {
@@ -277,7 +276,7 @@ public final class Progress {
 
     /** Waits until a byte of memory has a value, to poll for the end of an RDMA WRITE. */
     public void awaitByte(MemorySegment memory, long offset, byte value, String what) {
-        long deadline = Waits.deadline(timeout);
+        long deadline = Deadline.end(timeout);
         for (int idle = 1; (byte) BYTE.getAcquire(memory, offset) != value; idle++) {
             if (take() > 0) {
                 idle = 0;
@@ -398,7 +397,7 @@ public final class Progress {
         if (ended.getAsBoolean()) {
             return true;
         }
-        if (System.nanoTime() - deadline >= 0) {
+        if (Deadline.isOver(deadline)) {
             // What completed while this thread was suspended is in time.
             if (take() > 0) {
                 return false;

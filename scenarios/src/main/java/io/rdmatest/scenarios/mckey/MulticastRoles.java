@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.mckey;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
@@ -21,7 +22,6 @@ import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.CompletionChannel;
@@ -674,8 +674,9 @@ public final class MulticastRoles {
 
         /** Waits for a time, and fails if the membership is lost meanwhile. */
         private void watch(Duration time) {
-            long deadline = Waits.deadline(time);
-            for (Duration left = Waits.remaining(deadline); !left.isZero(); left = Waits.remaining(deadline)) {
+            Deadline deadline = Deadline.after(time);
+            while (!deadline.isOver()) {
+                Duration left = deadline.remaining();
                 context.checkCancelled();
                 try {
                     judge(channel.await(left.compareTo(SLICE) < 0 ? left : SLICE));

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.node;
 
 import io.rdmatest.NativeLibraryException;
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
@@ -78,7 +79,7 @@ public final class Place implements AutoCloseable {
                 "-Xlog:disable",
                 "-Xlog:all=warning:stderr",
                 "--enable-native-access=ALL-UNNAMED"));
-        if (System.getenv("RDMA_NODE") != null) {
+        if (Fabric.machine().isPresent()) {
             // In an emulated machine the second compiler costs more than it saves.
             command.add("-XX:TieredStopAtLevel=1");
         }

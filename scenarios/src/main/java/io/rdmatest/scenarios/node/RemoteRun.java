@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.node;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.peer.LineKind;
@@ -8,7 +9,6 @@ import io.rdmatest.peer.RemoteRole;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import java.net.InetAddress;
 import java.time.Duration;
@@ -84,10 +84,10 @@ record RemoteRun<R>(
                 }
                 if (!cancelled && (interrupted || context.isCancelled())) {
                     cancelled = true;
-                    deadline = Waits.deadline(GRACE);
+                    deadline = Deadline.end(GRACE);
                     remote.cancel();
                 }
-                if (cancelled && Waits.remaining(deadline).isZero()) {
+                if (cancelled && Deadline.isOver(deadline)) {
                     throw new IllegalStateException("The role " + title + " on " + peer.describe()
                             + " did not end within " + GRACE.toSeconds() + " s after it was cancelled");
                 }

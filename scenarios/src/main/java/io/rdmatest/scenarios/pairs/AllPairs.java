@@ -358,10 +358,10 @@ public final class AllPairs {
                             .formatted(gigabits(rates.bandwidth()), gigabits(rates.lineRate())));
         }
         String errors = sample.errors();
+        Attempt measured = new Attempt(sample, null, null);
         return rules.errorsAreBad() && !errors.isEmpty()
-                ? new Attempt(sample, null, null)
-                        .showing(Symptom.COUNTERS, Cause.COUNTERS, "error counters increased: " + errors)
-                : new Attempt(sample, null, null);
+                ? measured.showing(Symptom.COUNTERS, Cause.COUNTERS, "error counters increased: " + errors)
+                : measured;
     }
 
     private static String gigabits(double bitsPerSecond) {
@@ -434,7 +434,7 @@ public final class AllPairs {
         });
     }
 
-    /** Returns whether the delay of a host explains at most all but two of a node's failures. */
+    /** Returns whether a node failed with two partners or more where no delay of a host explains it. */
     private synchronized boolean isOfFabric(int node, List<Integer> partners) {
         return partners.stream()
                         .filter(partner ->

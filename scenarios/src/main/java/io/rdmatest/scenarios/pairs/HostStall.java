@@ -1,9 +1,11 @@
 package io.rdmatest.scenarios.pairs;
 
+import io.rdmatest.Deadline;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
@@ -24,6 +26,9 @@ public final class HostStall implements AutoCloseable {
 
     /** The member of a line of /proc/stat that has the time stolen by a hypervisor. */
     private static final int STEAL = 8;
+
+    /** How long the last step may take on a host that is almost stuck. */
+    private static final Duration JOIN = Duration.ofMinutes(1);
 
     private final Thread thread;
     private final long begin = System.nanoTime();
@@ -88,19 +93,12 @@ public final class HostStall implements AutoCloseable {
                 : Long.parseLong(all[STEAL]) * TICK_NANOS / (lines.size() - 1);
     }
 
-    /**
-     * Ends the measurement. The thread ends at its next step.
-     */
+    /** Ends the measurement. The thread ends at its next step. */
     @Override
     public void close() {
         ended = true;
         LockSupport.unpark(thread);
-        try {
-            thread.join();
-        } catch (InterruptedException e) {
-            // The thread ends by itself.
-            Thread.currentThread().interrupt();
-        }
+        boolean ignored = Deadline.after(JOIN).join(thread, () -> {});
     }
 
     /**

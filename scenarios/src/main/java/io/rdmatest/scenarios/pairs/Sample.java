@@ -34,7 +34,8 @@ public record Sample(
     private static final double MOST_DELAY = 0.5;
 
     /**
-     * A delay of this many nanoseconds makes a peer repeat packets, which it does after 1.07 s, or its own timers late by as much.
+     * A delay of this many nanoseconds explains repeated packets: the peer repeats them after 1.07 s, and timers of the host are
+     * late.
      */
     private static final long LONG_DELAY = 500_000_000;
 
@@ -53,19 +54,7 @@ public record Sample(
         clientErrors = new TreeMap<>(clientErrors);
     }
 
-    /** Creates a sample of hosts that were never late. */
-    public Sample(
-            double p50,
-            double p99,
-            double max,
-            long count,
-            Rates rates,
-            SortedMap<String, Long> serverErrors,
-            SortedMap<String, Long> clientErrors) {
-        this(p50, p99, max, count, rates, serverErrors, clientErrors, HostStall.Delay.NONE);
-    }
-
-    /** Creates a sample of times alone. */
+    /** Creates a sample of times alone, of hosts that were never late. */
     Sample(
             double p50,
             double p99,
@@ -73,7 +62,7 @@ public record Sample(
             long count,
             SortedMap<String, Long> serverErrors,
             SortedMap<String, Long> clientErrors) {
-        this(p50, p99, max, count, Rates.NONE, serverErrors, clientErrors);
+        this(p50, p99, max, count, Rates.NONE, serverErrors, clientErrors, HostStall.Delay.NONE);
     }
 
     /** Returns the tail: the 99th percentile of {@value #SUPPORTS_P99} values or more, otherwise the longest time. */

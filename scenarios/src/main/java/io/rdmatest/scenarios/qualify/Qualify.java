@@ -381,22 +381,21 @@ public final class Qualify implements Callable<Integer> {
         }
         // The message on a wrong file comes before anything is installed or booted.
         Fabric read;
-        Fabric local;
         try {
-            read = fabric == null ? null : Fabric.load(fabric, rail, null);
-            local = fabric == null
+            read = fabric == null
                     ? Fabric.load(FabricConfiguration.DEFAULT_FABRIC, null, device)
                     : Fabric.load(fabric, rail, device);
         } catch (FabricException e) {
             return usage(e.getMessage());
         }
-        String wrong = wrongNodes(read, setting(Stage.SERVER, server), setting(Stage.CLIENT, client));
+        String wrong =
+                wrongNodes(fabric == null ? null : read, setting(Stage.SERVER, server), setting(Stage.CLIENT, client));
         if (wrong != null) {
             return usage(wrong);
         }
         int timeoutSeconds = timeout == null ? DEFAULT_TIMEOUT_SECONDS : timeout;
         // The last run, or a setting, may also ask for pairs.
-        if ("true".equals(settings.get(ScenarioSettings.PAIRS)) && read != null && timeout == null) {
+        if ("true".equals(settings.get(ScenarioSettings.PAIRS)) && fabric != null && timeout == null) {
             timeoutSeconds += Math.toIntExact(
                     PairScenarios.limitOfRounds(read, pairSettings).toSeconds());
         }
@@ -431,26 +430,25 @@ public final class Qualify implements Callable<Integer> {
                 console,
                 new ScenarioJvms.Limits(timeoutSeconds, restarts, again),
                 new ScenarioJvms.Place(
-                        local.microvms(),
-                        isReal(local),
-                        local.local().device().equals(Node.AUTO)
+                        read.microvms(),
+                        isReal(read),
+                        read.local().device().equals(Node.AUTO)
                                 ? null
-                                : local.local().device(),
+                                : read.local().device(),
                         hardwareSeen(whole)));
         if (jvms.setUp() != 0) {
             return ExitStatus.HOST_NOT_READY.code();
         }
         // All JVMs of the run get the same seed, because they must draw the same cells.
         settings.putIfAbsent(RunSeed.PROPERTY, Long.toString(RunSeed.draw()));
-        Fabric qualified = read == null ? Fabric.load(FabricConfiguration.DEFAULT_FABRIC, null, null) : read;
         RunAbout about = RunAbout.of(
-                new RunAbout.FabricName(qualified.name(), qualified.source(), rail),
-                qualified.nodes().stream()
+                new RunAbout.FabricName(read.name(), read.source(), rail),
+                read.nodes().stream()
                         .map(node -> new RunAbout.NodeName(
                                 node.name(), List.copyOf(node.rails().keySet())))
                         .toList(),
                 settings,
-                part ? new RunAbout.Selected(scenarios, known(whole, local)) : null);
+                part ? new RunAbout.Selected(scenarios, known(whole, read)) : null);
         Ending ending = new Ending(
                 jvms,
                 console,

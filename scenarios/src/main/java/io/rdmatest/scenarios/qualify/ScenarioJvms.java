@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.qualify;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.nights.QualificationComparison.Shift;
@@ -396,7 +397,7 @@ final class ScenarioJvms {
     private ProcessBuilder inMachines(ProcessBuilder builder) {
         Map<String, String> environment = builder.environment();
         String asked = environment.getOrDefault("RDMA_VM", "auto");
-        if (environment.containsKey("RDMA_NODE")) {
+        if (Fabric.machine().isPresent()) {
             return builder;
         }
         if (place.machines() > 0 && !asked.equals("never")) {

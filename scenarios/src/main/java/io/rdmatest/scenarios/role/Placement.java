@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Deadline;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;
@@ -21,10 +22,10 @@ public final class Placement {
      * @return whether the memory has the expected content
      */
     public static boolean await(BooleanSupplier intact, BooleanSupplier ended, RoleContext context, Duration limit) {
-        long deadline = Waits.deadline(limit);
+        long deadline = Deadline.end(limit);
         for (int reads = 1; !intact.getAsBoolean(); reads++) {
             boolean look = reads % LOOK == 0;
-            if (look && (ended.getAsBoolean() || context.isCancelled()) || System.nanoTime() - deadline >= 0) {
+            if (look && (ended.getAsBoolean() || context.isCancelled()) || Deadline.isOver(deadline)) {
                 return intact.getAsBoolean();
             }
             // A software device needs the processor, and the compiler must not keep bytes of an earlier read.

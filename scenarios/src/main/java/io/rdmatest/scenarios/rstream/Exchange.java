@@ -1,11 +1,11 @@
 package io.rdmatest.scenarios.rstream;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.scenarios.engine.CounterPattern;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.scenarios.rstream.StreamLink.Block;
 import java.lang.foreign.Arena;
 import java.time.Duration;
@@ -324,7 +324,7 @@ public final class Exchange {
      * @throws ScenarioException PEER_LOST if the stream does not end in time, or breaks
      */
     public void requireEnd(StreamLink link) {
-        long deadline = Waits.deadline(settings.timeout());
+        long deadline = Deadline.end(settings.timeout());
         try (Arena arena = Arena.ofConfined()) {
             Block surplus = Block.of(arena.allocate(SYNC));
             while (true) {
@@ -338,7 +338,7 @@ public final class Exchange {
                             "%s sent more than the expected %d bytes: give both sides the same -S, -C and -I"
                                     .formatted(link.peer(), bytesReceived));
                 }
-                if (Waits.remaining(deadline).isZero()) {
+                if (Deadline.isOver(deadline)) {
                     throw new ScenarioException(
                             Reason.PEER_LOST,
                             "%s did not end the connection within %d ms after the last transfer: check whether it hangs, and give both sides the same -S, -C and -I"

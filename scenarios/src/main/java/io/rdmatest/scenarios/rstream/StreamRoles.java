@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios.rstream;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
-import io.rdmatest.scenarios.role.Waits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -108,14 +108,14 @@ public final class StreamRoles {
         private StreamLink accept(
                 RoleContext context, StreamEndpoint.Listener listener, List<StreamRow> rows, boolean first) {
             Duration limit = first ? options.firstWait() : options.timeout();
-            long deadline = Waits.deadline(limit);
+            long deadline = Deadline.end(limit);
             while (true) {
                 context.checkCancelled();
                 StreamLink link = listener.accept(SLICE, rows);
                 if (link != null) {
                     return link;
                 }
-                if (Waits.remaining(deadline).isZero()) {
+                if (Deadline.isOver(deadline)) {
                     throw first
                             ? noClient(limit)
                             : new ScenarioException(
@@ -264,7 +264,7 @@ public final class StreamRoles {
 
         private void acceptAll() {
             long expected = options.clients() == 0 ? Long.MAX_VALUE : (long) options.clients() * series.size();
-            long deadline = Waits.deadline(options.firstWait());
+            long deadline = Deadline.end(options.firstWait());
             for (int accepted = 0; accepted < expected; ) {
                 if (context.isCancelled() && options.clients() == 0) {
                     return;
@@ -276,13 +276,10 @@ public final class StreamRoles {
                 }
                 StreamLink link = listener.accept(SLICE, series.getFirst());
                 if (link == null) {
-                    if (accepted == 0 && Waits.remaining(deadline).isZero()) {
+                    if (accepted == 0 && Deadline.isOver(deadline)) {
                         throw noClient(options.firstWait());
                     }
-                    if (accepted > 0
-                            && options.clients() != 0
-                            && running() == 0
-                            && Waits.remaining(deadline).isZero()) {
+                    if (accepted > 0 && options.clients() != 0 && running() == 0 && Deadline.isOver(deadline)) {
                         throw new ScenarioException(
                                 Reason.PEER_ABSENT,
                                 "%d of %d connections arrived, and no further one within %d ms: start the other clients"
@@ -292,7 +289,7 @@ public final class StreamRoles {
                                                 options.timeout().toMillis()));
                     }
                     if (running() > 0) {
-                        deadline = Waits.deadline(options.timeout());
+                        deadline = Deadline.end(options.timeout());
                     }
                     reap();
                     continue;
@@ -301,7 +298,7 @@ public final class StreamRoles {
                 Worker worker = new Worker("rstream-worker-" + number, () -> work(link, number));
                 workers.add(worker);
                 worker.thread.start();
-                deadline = Waits.deadline(options.timeout());
+                deadline = Deadline.end(options.timeout());
             }
         }
 
@@ -358,20 +355,18 @@ public final class StreamRoles {
             boolean interrupted = false;
             while (!workers.isEmpty()) {
                 if (context.isCancelled() && deadline == Long.MAX_VALUE) {
-                    deadline = Waits.deadline(GRACE);
+                    deadline = Deadline.end(GRACE);
                 }
                 try {
                     TimeUnit.MILLISECONDS.timedJoin(workers.getFirst().thread, SLICE.toMillis());
                 } catch (InterruptedException e) {
                     interrupted = true;
                     if (deadline == Long.MAX_VALUE) {
-                        deadline = Waits.deadline(GRACE);
+                        deadline = Deadline.end(GRACE);
                     }
                 }
                 reap();
-                if (!workers.isEmpty()
-                        && deadline != Long.MAX_VALUE
-                        && Waits.remaining(deadline).isZero()) {
+                if (!workers.isEmpty() && deadline != Long.MAX_VALUE && Deadline.isOver(deadline)) {
                     failures.add(new IllegalStateException(
                             workers.getFirst().thread.getName() + " did not end within " + GRACE.toSeconds() + " s"));
                     break;

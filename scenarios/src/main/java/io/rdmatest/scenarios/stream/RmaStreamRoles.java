@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios.stream;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.engine.DeviceBinding;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.StreamLink;
 import io.rdmatest.scenarios.rstream.StreamRow;
@@ -80,14 +80,14 @@ public final class RmaStreamRoles {
 
         private StreamRequest awaitRequest(RoleContext context, StreamEventQueue events) {
             Duration limit = options.acceptTimeout();
-            long deadline = limit == null ? 0 : Waits.deadline(limit);
+            Deadline deadline = limit == null ? null : Deadline.after(limit);
             while (true) {
                 context.checkCancelled();
                 try {
                     StreamEvent event = events.await(
-                            limit == null || Waits.remaining(deadline).compareTo(SLICE) > 0
+                            deadline == null || deadline.remaining().compareTo(SLICE) > 0
                                     ? SLICE
-                                    : Waits.remaining(deadline));
+                                    : deadline.remaining());
                     StreamRequest request = event.request();
                     if (request != null) {
                         return request;
@@ -100,11 +100,11 @@ public final class RmaStreamRoles {
                         throw failure;
                     }
                 } catch (RdmaTimeoutException e) {
-                    if (limit != null && Waits.remaining(deadline).isZero()) {
+                    if (deadline != null && deadline.isOver()) {
                         throw new ScenarioException(
                                 Reason.PEER_ABSENT,
                                 "No client of the stream connected within %d ms: start one, or allow more time"
-                                        .formatted(limit.toMillis()),
+                                        .formatted(deadline.timeout().toMillis()),
                                 e);
                     }
                 }

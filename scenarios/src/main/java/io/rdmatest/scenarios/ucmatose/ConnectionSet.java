@@ -23,7 +23,6 @@ import io.rdmatest.scenarios.role.PeerPlan;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DriverQuirks;
@@ -457,20 +456,20 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
      * @param limit how long without any event; null for no limit
      */
     private void awaitEvents(Cause silence, String what, BooleanSupplier done, @Nullable Duration limit) {
-        long deadline = limit == null ? 0 : Waits.deadline(limit);
+        long deadline = limit == null ? 0 : Deadline.end(limit);
         while (true) {
             if (done.getAsBoolean()) {
                 return;
             }
             if (progress) {
                 progress = false;
-                deadline = limit == null ? 0 : Waits.deadline(limit);
+                deadline = limit == null ? 0 : Deadline.end(limit);
             }
             context.checkCancelled();
             try {
                 handle(channel().await(SLICE));
             } catch (RdmaTimeoutException e) {
-                if (limit != null && System.nanoTime() - deadline >= 0) {
+                if (limit != null && Deadline.isOver(deadline)) {
                     throw new RdmaTimeoutException(silence, what, Deadline.of(deadline, limit), progress());
                 }
             }

@@ -303,7 +303,7 @@ class LaunchTests {
     }
 
     @Test
-    void whoeverIsGoneFromTheClassPathIsBuiltAgain() throws Exception {
+    void aJarThatIsGoneIsBuiltAgain() throws Exception {
         built();
         Files.delete(project.resolve("scenarios/target/lib/a.jar"));
         assertThat(run(Map.of(), "devices").status()).isEqualTo(6);

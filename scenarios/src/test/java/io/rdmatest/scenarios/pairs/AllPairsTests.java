@@ -296,17 +296,11 @@ class AllPairsTests {
                 }));
     }
 
+    /** Those that {@code CauseTests} lists, without what measured values show. */
     static Stream<Cause> failuresOfAStall() {
-        return Stream.of(
-                Cause.PEER_ABSENT,
-                Cause.UNREACHABLE,
-                Cause.NO_ROUTE,
-                Cause.RETRY_EXCEEDED,
-                Cause.RNR_RETRY_EXCEEDED,
-                Cause.RESPONSE_TIMEOUT,
-                Cause.FLUSHED,
-                Cause.PEER_LOST,
-                Cause.TIMEOUT);
+        return Stream.of(Cause.values())
+                .filter(cause -> cause.verdict() == Cause.Verdict.FAILED && cause.mayBeRetried())
+                .filter(cause -> cause != Cause.OUTLIER && cause != Cause.COUNTERS);
     }
 
     @ParameterizedTest
@@ -554,8 +548,12 @@ class AllPairsTests {
 
     // ---- bandwidth ----
 
+    private static Sample rated(double p50, long count, Rates rates) {
+        return new Sample(p50, p50, p50, count, rates, new TreeMap<>(), new TreeMap<>(), HostStall.Delay.NONE);
+    }
+
     private static Sample moving(double bandwidth, double lineRate) {
-        return new Sample(10, 10, 10, 200, new Rates(bandwidth, 1e6, lineRate), new TreeMap<>(), new TreeMap<>());
+        return rated(10, 200, new Rates(bandwidth, 1e6, lineRate));
     }
 
     /** Of two nodes too: one direction is held against the other. */
@@ -638,16 +636,7 @@ class AllPairsTests {
     @Test
     void bandwidthsAloneAreJudgedWithoutTimes() throws Exception {
         Map<Pair, Cell> cells = run(
-                5,
-                RULES,
-                pair -> new Sample(
-                        Double.NaN,
-                        Double.NaN,
-                        Double.NaN,
-                        0,
-                        new Rates(pair.client() == 0 ? 10e9 : 96e9, Double.NaN, 100e9),
-                        new TreeMap<>(),
-                        new TreeMap<>()));
+                5, RULES, pair -> rated(Double.NaN, 0, new Rates(pair.client() == 0 ? 10e9 : 96e9, Double.NaN, 100e9)));
 
         assertThat(cells.values()).allMatch(cell -> (cell.pair().client() == 0) == (cell.cause() == Cause.OUTLIER));
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.Deadline;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
@@ -25,7 +26,6 @@ import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
-import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.scenarios.rping.RpingRoles.ClientResult;
 import io.rdmatest.scenarios.rping.RpingRoles.ServerResult;
 import io.rdmatest.verbs.MemoryRegion;
@@ -214,13 +214,12 @@ class RpingIT {
     private Running<ClientResult> startWhenListening(
             LocalRoles roles, RpingOptions options, BlockingQueue<String> printed) {
         return roles.start("client", device, context -> {
-            long deadline = Waits.deadline(STEP);
+            long deadline = Deadline.end(STEP);
             while (true) {
                 try {
                     return new RpingRoles.Client(options, printed::add, line -> {}).run(context);
                 } catch (UnexpectedCmEventException e) {
-                    if (!e.got().equals("RDMA_CM_EVENT_REJECTED")
-                            || Waits.remaining(deadline).isZero()) {
+                    if (!e.got().equals("RDMA_CM_EVENT_REJECTED") || Deadline.isOver(deadline)) {
                         throw e;
                     }
                 }
