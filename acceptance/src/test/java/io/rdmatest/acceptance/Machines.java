@@ -68,7 +68,8 @@ final class Machines {
     /** What {@code ./qualify} executes when it has built the project; during the tests, the build is not through. */
     static List<String> qualify() {
         List<String> command = new ArrayList<>(java());
-        command.addAll(List.of("-Drdma.project=" + PROJECT, "-cp", classPath(), "io.rdmatest.scenarios.qualify.Qualify"));
+        command.addAll(
+                List.of("-Drdma.project=" + PROJECT, "-cp", classPath(), "io.rdmatest.scenarios.qualify.Qualify"));
         return command;
     }
 

@@ -44,8 +44,7 @@ class MovedCloneIT {
         parts.addAll(List.of(command + ".stamp", command + ".classpath", "scenarios/target/lib"));
         try (Stream<Path> jars = Files.list(Machines.PROJECT.resolve("scenarios/target"))) {
             jars.filter(file -> file.toString().endsWith(".jar"))
-                    .forEach(
-                            file -> parts.add(Machines.PROJECT.relativize(file).toString()));
+                    .forEach(file -> parts.add(Machines.PROJECT.relativize(file).toString()));
         }
         List<String> copy = new ArrayList<>(List.of("cp", "-r", "--parents"));
         copy.addAll(parts);

@@ -1,7 +1,7 @@
 package io.rdmatest.fabric;
 
-import io.rdmatest.ReportKeys;
 import io.rdmatest.RdmaException;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;

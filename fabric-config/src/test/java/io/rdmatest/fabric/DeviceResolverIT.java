@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.rdmatest.ReportKeys;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.PortState;

@@ -79,6 +79,7 @@ public final class DeviceNeeds {
     }
 
     private RuntimeException lack(String text) {
-        return new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(device.device().name() + " " + text));
+        return new TestAbortedException(
+                SkipReason.UNSUPPORTED_BY_DEVICE.because(device.device().name() + " " + text));
     }
 }

@@ -269,7 +269,9 @@ public class MulticastScenarios {
 
     /** What the device or the kernel can't do is a reason to skip; a device of the fabric that leads nowhere is none. */
     private static RuntimeException skipIfUnsupported(ScenarioException e) {
-        return e.reason() == Reason.UNSUPPORTED ? new TestAbortedException(SkipReason.UNSUPPORTED_BY_KERNEL.because(e.getMessage())) : e;
+        return e.reason() == Reason.UNSUPPORTED
+                ? new TestAbortedException(SkipReason.UNSUPPORTED_BY_KERNEL.because(e.getMessage()))
+                : e;
     }
 
     private static MckeyOptions group(String text, FabricDevice device) {
@@ -281,8 +283,9 @@ public class MulticastScenarios {
     private static void requireFamily(InetAddress group, FabricDevice device) {
         boolean ipv4 = group instanceof Inet4Address;
         if (Addresses.find(device, ipv4).isEmpty()) {
-            throw new TestAbortedException(SkipReason.PEER_ABSENT.because("the network interface of %s has no %s address"
-                    .formatted(device.device().name(), ipv4 ? "IPv4" : "IPv6")));
+            throw new TestAbortedException(
+                    SkipReason.PEER_ABSENT.because("the network interface of %s has no %s address"
+                            .formatted(device.device().name(), ipv4 ? "IPv4" : "IPv6")));
         }
     }
 

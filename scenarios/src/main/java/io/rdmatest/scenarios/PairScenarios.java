@@ -121,7 +121,8 @@ public class PairScenarios {
             throw new TestAbortedException(SkipReason.NOT_SELECTED.because(ScenarioSettings.PAIRS + " is false"));
         }
         if (nodes.size() < 2) {
-            throw new TestAbortedException(SkipReason.PEER_ABSENT.because("the fabric " + nodes.fabric() + " has one node"));
+            throw new TestAbortedException(
+                    SkipReason.PEER_ABSENT.because("the fabric " + nodes.fabric() + " has one node"));
         }
         Duration demanded = nodes.thresholds().roundTrip().get(Percentile.P50);
         AllPairs.Rules rules = new AllPairs.Rules(

@@ -101,7 +101,8 @@ public class StreamScenarios {
     @DisplayName("all sizes of rstream -S all")
     void allSizes(Stage stage, RdmaReport report, ScenarioSettings settings) {
         if (!settings.allStreamSizes()) {
-            throw new TestAbortedException(SkipReason.NOT_SELECTED.because(ScenarioSettings.STREAM_SIZES + " is standard, not all"));
+            throw new TestAbortedException(
+                    SkipReason.NOT_SELECTED.because(ScenarioSettings.STREAM_SIZES + " is standard, not all"));
         }
         report.parameter("share of rstream's repetitions", settings.streamScale());
         run(

@@ -44,7 +44,8 @@ public class ThresholdScenarios {
     void roundTrip(Nodes nodes, Stage stage, RdmaReport report, ScenarioSettings settings) {
         Map<Percentile, Duration> demanded = nodes.thresholds().roundTrip();
         if (demanded.isEmpty()) {
-            throw new TestAbortedException(SkipReason.NOT_SELECTED.because("the fabric " + nodes.fabric() + " has no thresholds: round-trip"));
+            throw new TestAbortedException(
+                    SkipReason.NOT_SELECTED.because("the fabric " + nodes.fabric() + " has no thresholds: round-trip"));
         }
         // The first ones are the compiler's and the caches' doing.
         report.step("warm-up", () -> pingPong(settings.pingPongIterations(), stage, report, settings));
@@ -95,7 +96,8 @@ public class ThresholdScenarios {
     void throughput(Nodes nodes, Stage stage, RdmaReport report, ScenarioSettings settings) {
         Rate demanded = nodes.thresholds().throughput();
         if (demanded == null) {
-            throw new TestAbortedException(SkipReason.NOT_SELECTED.because("the fabric " + nodes.fabric() + " has no thresholds: throughput"));
+            throw new TestAbortedException(
+                    SkipReason.NOT_SELECTED.because("the fabric " + nodes.fabric() + " has no thresholds: throughput"));
         }
         StreamRow row = StreamRow.bandwidth(STREAM_SIZE, settings.streamScale());
         stream(StreamRow.bandwidth(STREAM_SIZE, settings.streamScale() / 10), "warm-up", stage, report, settings);

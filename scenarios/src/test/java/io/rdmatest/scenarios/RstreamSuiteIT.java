@@ -81,7 +81,8 @@ class RstreamSuiteIT {
 
     private static void requireSelected(String sizes) {
         if (!sizes.isEmpty() && !"all".equals(System.getProperty(ScenarioSettings.STREAM_SIZES))) {
-            throw new TestAbortedException(SkipReason.NOT_SELECTED.because(ScenarioSettings.STREAM_SIZES + " is not all"));
+            throw new TestAbortedException(
+                    SkipReason.NOT_SELECTED.because(ScenarioSettings.STREAM_SIZES + " is not all"));
         }
     }
 

@@ -1,12 +1,12 @@
 package io.rdmatest.report.nights;
 
-import io.rdmatest.ReportKeys;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.Measurement;
 import io.rdmatest.Measurement.Better;
 import io.rdmatest.Measurement.Kind;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.verbs.DriverQuirks;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -167,9 +167,10 @@ final class LocalCell implements CellContext {
     private static InetAddress addressOf(Place place, boolean ipv4) {
         return place.facts()
                 .address(ipv4)
-                .orElseThrow(() -> new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because("the network interface of "
-                        + place.facts().environment().get("device") + " of node " + place.name() + " has no "
-                        + (ipv4 ? "IPv4" : "IPv6") + " address")));
+                .orElseThrow(() ->
+                        new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because("the network interface of "
+                                + place.facts().environment().get("device") + " of node " + place.name() + " has no "
+                                + (ipv4 ? "IPv4" : "IPv6") + " address")));
     }
 
     @Override
