@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmatest.report.culprits.Schemas;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SchemaLocation;
+import com.networknt.schema.SpecVersion;
+import com.networknt.schema.ValidationMessage;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -12,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Locale;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -75,7 +79,7 @@ class CulpritsCommandTests {
     void theResultAsJson() throws IOException {
         assertThat(culprits("--json", pairs("bad", 3, "measured"))).isEqualTo(1);
         JsonNode json = new ObjectMapper().readTree(out.toString());
-        assertThat(Schemas.mistakesOfCulprits(json)).isEmpty();
+        assertThat(mistakes(json)).isEmpty();
         assertThat(json.path("exit").asInt()).isEqualTo(1);
         assertThat(json.path("causes")).hasSize(1);
         assertThat(json.path("causes").path(0).path("direction").asText()).isEqualTo("out");
@@ -102,7 +106,7 @@ class CulpritsCommandTests {
         JsonNode json = new ObjectMapper().readTree(out.toString());
         assertThat(json.path("causes")).isEmpty();
         assertThat(json.path("unexplained").findValuesAsText("cause")).containsExactlyInAnyOrder("TIMEOUT", "REJECTED");
-        assertThat(Schemas.mistakesOfCulprits(json)).isEmpty();
+        assertThat(mistakes(json)).isEmpty();
     }
 
     @Test
@@ -152,5 +156,16 @@ class CulpritsCommandTests {
         Files.writeString(file, again.formatted(0, 40) + again.formatted(1, 40), StandardOpenOption.APPEND);
         assertThat(culprits(file)).isEqualTo(1);
         assertThat(out.toString()).contains("; confirmed with n0 and n1: ");
+    }
+
+    /** Returns where the result breaks the schema in the jar; nothing if it does not. */
+    private static Set<ValidationMessage> mistakes(JsonNode json) {
+        String folder = "classpath:io/rdmatest/report/culprits/";
+        return JsonSchemaFactory.getInstance(
+                        SpecVersion.VersionFlag.V202012,
+                        builder -> builder.schemaMappers(mappers -> mappers.mapPrefix(
+                                "https://rdmatest.io/schema/pairs/1", folder + "pairs.schema.json")))
+                .getSchema(SchemaLocation.of(folder + "culprits.schema.json"))
+                .validate(json);
     }
 }
