@@ -60,6 +60,7 @@ class DependencyDirectionTests {
     private static final String ROLE = "io.rdmatest.scenarios.role..";
     private static final String OPTIONS = "io.rdmatest.scenarios.options..";
     private static final String ENGINE = "io.rdmatest.scenarios.engine..";
+    private static final String COMMAND = "io.rdmatest.scenarios.command..";
     private static final String[] PROGRAMS = {
         "io.rdmatest.scenarios.mckey..",
         "io.rdmatest.scenarios.pairs..",
@@ -73,7 +74,8 @@ class DependencyDirectionTests {
     private static final String NODE = "io.rdmatest.scenarios.node..";
 
     /** What the agent's jar has of the scenarios. */
-    private static final String[] AGENT = Stream.concat(Stream.of(ROLE, OPTIONS, ENGINE, NODE), Stream.of(PROGRAMS))
+    private static final String[] AGENT = Stream.concat(
+                    Stream.of(ROLE, OPTIONS, ENGINE, COMMAND, NODE), Stream.of(PROGRAMS))
             .toArray(String[]::new);
 
     private final JavaClasses classes = new ClassFileImporter()
@@ -249,12 +251,13 @@ class DependencyDirectionTests {
                 .beFreeOfCycles();
     }
 
-    /** From the lowest floor up: roles, options, and the engine know what is below them only. */
+    /** From the lowest floor up: roles, options, the engine, and what commands share know what is below them only. */
     @Test
     void theEngineKnowsNoProgramNorWhereRolesRun() {
         knowsOnly(SCENARIOS, ROLE);
         knowsOnly(SCENARIOS, OPTIONS, ROLE);
         knowsOnly(SCENARIOS, ENGINE, OPTIONS, ROLE);
+        knowsOnly(SCENARIOS, COMMAND, ENGINE, OPTIONS, ROLE);
     }
 
     /** Cells and their culprits at the bottom, then nights, then the model of a run, which listeners and files know. */

@@ -5,6 +5,8 @@ import io.rdmatest.report.nights.CellComparison;
 import io.rdmatest.report.nights.Qualification;
 import io.rdmatest.report.nights.QualificationComparison;
 import io.rdmatest.report.nights.QualificationComparison.Change;
+import io.rdmatest.scenarios.command.JsonCommand;
+import io.rdmatest.scenarios.command.Outcome;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -63,12 +65,12 @@ final class CompareCommand extends JsonCommand {
     private final List<String> notes = new ArrayList<>();
 
     @Override
-    boolean needsDevice() {
+    protected boolean needsDevice() {
         return false;
     }
 
     @Override
-    void check() {
+    protected void check() {
         try {
             share = QualificationComparison.tolerance(tolerance);
             int ignored = QualificationComparison.last(last);
@@ -78,7 +80,7 @@ final class CompareCommand extends JsonCommand {
     }
 
     @Override
-    Outcome execute() {
+    protected Outcome execute() {
         List<Qualification> runs = runs();
         Qualification now = runs.getLast();
         List<Qualification> before = Qualification.comparable(runs.subList(0, runs.size() - 1), now, notes::add);

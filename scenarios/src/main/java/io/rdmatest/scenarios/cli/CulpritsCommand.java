@@ -4,6 +4,8 @@ import io.rdmatest.ExitStatus;
 import io.rdmatest.report.culprits.Culprit;
 import io.rdmatest.report.culprits.Culprits;
 import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.scenarios.command.JsonCommand;
+import io.rdmatest.scenarios.command.Outcome;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -33,15 +35,15 @@ final class CulpritsCommand extends JsonCommand {
     private List<Path> files = List.of();
 
     @Override
-    boolean needsDevice() {
+    protected boolean needsDevice() {
         return false;
     }
 
     @Override
-    void check() {}
+    protected void check() {}
 
     @Override
-    Outcome execute() {
+    protected Outcome execute() {
         Culprits culprits;
         try {
             culprits = Culprits.ofFiles(files);

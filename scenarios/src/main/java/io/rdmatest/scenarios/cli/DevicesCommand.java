@@ -5,6 +5,8 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
+import io.rdmatest.scenarios.command.JsonCommand;
+import io.rdmatest.scenarios.command.Outcome;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.DeviceAttributes;
@@ -42,10 +44,10 @@ final class DevicesCommand extends JsonCommand {
     private @Nullable String only;
 
     @Override
-    void check() {}
+    protected void check() {}
 
     @Override
-    Outcome execute() {
+    protected Outcome execute() {
         List<RdmaDevice> devices = only == null ? RdmaDevice.list() : List.of(RdmaDevice.byName(only));
         Map<String, String> unusable = only == null ? RdmaDevice.unusable() : Map.of();
         if (devices.isEmpty() && unusable.isEmpty()) {

@@ -11,6 +11,8 @@ import io.rdmatest.fabric.FabricCheck.Result;
 import io.rdmatest.fabric.FabricCheck.Unknown;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.scenarios.command.JsonCommand;
+import io.rdmatest.scenarios.command.Outcome;
 import io.rdmatest.scenarios.options.DurationText;
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -71,13 +73,13 @@ final class FabricCheckCommand extends JsonCommand {
     private @Nullable Path pin;
 
     @Override
-    Optional<Object> group() {
+    public Optional<Object> group() {
         return Optional.of(new FabricGroup());
     }
 
     /** Checks the file before any node is asked, which may take a while. */
     @Override
-    void check() {
+    protected void check() {
         Path target = pin;
         if (target == null) {
             return;
@@ -106,7 +108,7 @@ final class FabricCheckCommand extends JsonCommand {
 
     /** A wrong file is reported without a machine; a right one decides where its nodes are checked. */
     @Override
-    int place() {
+    protected int place() {
         try {
             Fabric fabric = Fabric.load(file);
             if (fabric.microvms() > 0) {
@@ -116,14 +118,14 @@ final class FabricCheckCommand extends JsonCommand {
             boolean anywhere = fabric.nodes().stream()
                     .allMatch(node -> node.isLocal()
                             && List.of(Node.AUTO, DEVICE_OF_MACHINE).contains(node.device()));
-            return anywhere ? Rdmatest.OPTIONS_ARE_RIGHT : ON_THIS_HOST;
+            return anywhere ? OPTIONS_ARE_RIGHT : ON_THIS_HOST;
         } catch (FabricException e) {
             return ON_THIS_HOST;
         }
     }
 
     @Override
-    Outcome execute() throws InterruptedException {
+    protected Outcome execute() throws InterruptedException {
         Fabric fabric;
         try {
             fabric = Fabric.load(file);

@@ -5,6 +5,8 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.FabricLeaves;
 import io.rdmatest.fabric.FabricLeaves.Found;
+import io.rdmatest.scenarios.command.JsonCommand;
+import io.rdmatest.scenarios.command.Outcome;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -63,17 +65,17 @@ final class FabricLeavesCommand extends JsonCommand {
     private @Nullable Path write;
 
     @Override
-    Optional<Object> group() {
+    public Optional<Object> group() {
         return Optional.of(new FabricGroup());
     }
 
     @Override
-    boolean needsDevice() {
+    protected boolean needsDevice() {
         return false;
     }
 
     @Override
-    void check() {
+    protected void check() {
         if (write != null && Files.isDirectory(write)) {
             throw wrong("--write " + write + " can't be written: it is a folder");
         }
@@ -84,7 +86,7 @@ final class FabricLeavesCommand extends JsonCommand {
     }
 
     @Override
-    Outcome execute() {
+    protected Outcome execute() {
         Fabric fabric;
         FabricLeaves leaves;
         try {

@@ -1,5 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.command.CommonOptions;
+import io.rdmatest.scenarios.command.ReportingCommand;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
@@ -65,7 +67,7 @@ public final class OptionLine {
     }
 
     /** Reads a line into options that have their defaults. */
-    static <O extends Options<O>> O parse(Options<O> options, String line) {
+    public static <O extends Options<O>> O parse(Options<O> options, String line) {
         CommonOptions common = new CommonOptions();
         CommandSpec spec = CommandSpec.create()
                 .name(options.getClass().getSimpleName())
@@ -73,7 +75,7 @@ public final class OptionLine {
                 .addMixin("common", CommandSpec.forAnnotatedObject(common));
         String[] words = line.isBlank() ? new String[0] : line.strip().split("\\s+");
         try {
-            Rdmatest.configure(new CommandLine(spec)).parseArgs(words);
+            ReportingCommand.getopt(new CommandLine(spec)).parseArgs(words);
             return common.applyTo(options);
         } catch (CommandLine.ParameterException | IllegalArgumentException e) {
             throw new IllegalArgumentException("\"" + line + "\": " + e.getMessage(), e);

@@ -1,6 +1,14 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.ExitStatus;
+import io.rdmatest.scenarios.command.Printer;
+import io.rdmatest.scenarios.command.ReportingCommand;
+import io.rdmatest.scenarios.mckey.MckeyCommand;
+import io.rdmatest.scenarios.rping.RpingCommand;
+import io.rdmatest.scenarios.rstream.RstreamCommand;
+import io.rdmatest.scenarios.stream.StreamCommand;
+import io.rdmatest.scenarios.ucmatose.UcmatoseCommand;
+import io.rdmatest.scenarios.udaddy.UdaddyCommand;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -42,9 +50,6 @@ import picocli.CommandLine.UnmatchedArgumentException;
         commandListHeading = "%nCommands:%n",
         footer = {"", "./rdmatest help <command> lists the options of a command."})
 public final class Rdmatest implements Callable<Integer> {
-
-    /** What {@code -Drdmatest.check=true} ends with when there is something to run and its options are right. */
-    static final int OPTIONS_ARE_RIGHT = 100;
 
     /** Checks the options only: the script does so before it boots a machine. */
     private static final String CHECK = "rdmatest.check";
@@ -192,11 +197,6 @@ public final class Rdmatest implements Callable<Integer> {
         return made;
     }
 
-    /** Returns what a command is called after {@code ./rdmatest}. */
-    static String name(CommandLine line) {
-        return line.getParent() == null ? "" : (name(line.getParent()) + " " + line.getCommandName()).strip();
-    }
-
     static CommandLine commandLine() {
         return commandLine(all());
     }
@@ -205,8 +205,7 @@ public final class Rdmatest implements Callable<Integer> {
         return COMMANDS.values().stream().<ReportingCommand>map(Supplier::get).toList();
     }
 
-    /** The rules of getopt(3) as far as picocli has them: clustered letters, attached values, the last one wins. */
-    static CommandLine configure(CommandLine line) {
+    private static CommandLine configure(CommandLine line) {
         Map<String, String> statuses = new LinkedHashMap<>();
         Arrays.stream(ExitStatus.values()).forEach(s -> statuses.put(String.valueOf(s.code()), s.meaning()));
         for (CommandLine each : line.getSubcommands().values()) {
@@ -217,22 +216,19 @@ public final class Rdmatest implements Callable<Integer> {
                 part.getCommandSpec().usageMessage().exitCodeList(statuses);
             });
         }
-        return line.setOverwrittenOptionsAllowed(true)
-                .setPosixClusteredShortOptionsAllowed(true)
-                .setExpandAtFiles(false)
-                .setCaseInsensitiveEnumValuesAllowed(true)
+        return ReportingCommand.getopt(line)
                 .setParameterExceptionHandler(Rdmatest::wrongUsage)
-                .setExecutionExceptionHandler(
-                        (e, command, parsed) -> new Printer(name(command), false, command.getOut(), command.getErr())
-                                .failure(e, false)
-                                .code());
+                .setExecutionExceptionHandler((e, command, parsed) -> new Printer(
+                                ReportingCommand.name(command), false, command.getOut(), command.getErr())
+                        .failure(e, false)
+                        .code());
     }
 
     private static int wrongUsage(ParameterException e, String[] args) {
         CommandLine line = e.getCommandLine();
         // picocli may not have parsed this option yet.
         boolean json = Arrays.asList(args).contains("--json");
-        String name = name(line);
+        String name = ReportingCommand.name(line);
         String help = "; ./rdmatest " + (name.isEmpty() ? "" : name + " ") + "--help lists the ";
         new Printer(name, json, line.getOut(), line.getErr())
                 .complain(

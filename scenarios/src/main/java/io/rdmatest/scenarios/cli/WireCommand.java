@@ -1,6 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.ExitStatus;
+import io.rdmatest.scenarios.command.JsonCommand;
+import io.rdmatest.scenarios.command.Outcome;
 import io.rdmatest.wire.CmMessage;
 import io.rdmatest.wire.WireJudge;
 import io.rdmatest.wire.WireReport;
@@ -80,15 +82,15 @@ final class WireCommand extends JsonCommand {
     private boolean whole;
 
     @Override
-    boolean needsDevice() {
+    protected boolean needsDevice() {
         return false;
     }
 
     @Override
-    void check() {}
+    protected void check() {}
 
     @Override
-    Outcome execute() {
+    protected Outcome execute() {
         List<Judged> all = files.stream()
                 .map(file -> Judged.of(file.toString().equals("-") ? STANDARD_INPUT : file, whole))
                 .toList();

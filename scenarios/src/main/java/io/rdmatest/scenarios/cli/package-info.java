@@ -2,7 +2,7 @@
  * The command line {@code ./rdmatest}: one command per program that rdmatest takes the place of, {@code devices}
  * and {@code fabric check}.
  *
- * <p>A command is a {@link io.rdmatest.scenarios.cli.ProgramCommand}. Its options are those of the role,
+ * <p>A command is a {@link io.rdmatest.scenarios.command.ProgramCommand}. Its options are those of the role,
  * {@link io.rdmatest.scenarios.options.Options} with the letters of the program's man page and long names.
  * {@link io.rdmatest.scenarios.cli.OptionLine} reads the same lines for annotated tests
  * ({@link io.rdmatest.scenarios.EachOptionLine}) and for the cells of {@code interop}.

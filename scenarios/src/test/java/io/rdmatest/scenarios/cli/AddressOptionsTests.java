@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.ExitStatus;
+import io.rdmatest.scenarios.command.ReportingCommand;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Arrays;
@@ -100,6 +101,6 @@ class AddressOptionsTests {
                 "rstream -s host.example -b 10.77.0.2",
             })
     void addressesThatMayGoTogetherAreTaken(String line) {
-        assertThat(check(line)).as(err.toString()).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+        assertThat(check(line)).as(err.toString()).isEqualTo(ReportingCommand.OPTIONS_ARE_RIGHT);
     }
 }

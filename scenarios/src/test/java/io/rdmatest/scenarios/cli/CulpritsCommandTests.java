@@ -163,8 +163,8 @@ class CulpritsCommandTests {
         String folder = "classpath:io/rdmatest/report/culprits/";
         return JsonSchemaFactory.getInstance(
                         SpecVersion.VersionFlag.V202012,
-                        builder -> builder.schemaMappers(mappers -> mappers.mapPrefix(
-                                "https://rdmatest.io/schema/pairs/1", folder + "pairs.schema.json")))
+                        builder -> builder.schemaMappers(mappers ->
+                                mappers.mapPrefix("https://rdmatest.io/schema/pairs/1", folder + "pairs.schema.json")))
                 .getSchema(SchemaLocation.of(folder + "culprits.schema.json"))
                 .validate(json);
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.SkipReason;
+import io.rdmatest.scenarios.command.CommonOptions;
 import io.rdmatest.scenarios.options.Options;
 import java.io.IOException;
 import java.io.InputStream;

@@ -6,6 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.ExitStatus;
+import io.rdmatest.scenarios.command.CommandContext;
+import io.rdmatest.scenarios.command.CommonOptions;
+import io.rdmatest.scenarios.command.Outcome;
+import io.rdmatest.scenarios.command.ProgramCommand;
+import io.rdmatest.scenarios.command.ReportingCommand;
+import io.rdmatest.scenarios.command.Verdicts;
 import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.RoleCancelledException;
@@ -215,7 +221,7 @@ class RdmatestTests {
     @ParameterizedTest
     @ValueSource(strings = {"rxe0", "mlx5_0/1", "rocep1s0f0/255", "auto"})
     void aDeviceIsANameAndAPort(String device) {
-        assertThat(run(null, false, true, "echo", "--device", device)).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+        assertThat(run(null, false, true, "echo", "--device", device)).isEqualTo(ReportingCommand.OPTIONS_ARE_RIGHT);
     }
 
     @ParameterizedTest
@@ -228,7 +234,7 @@ class RdmatestTests {
     @ParameterizedTest
     @ValueSource(strings = {"0", "255"})
     void everyIndexOfAGidTableIsTaken(String index) {
-        assertThat(run(null, false, true, "echo", "--gid-index", index)).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+        assertThat(run(null, false, true, "echo", "--gid-index", index)).isEqualTo(ReportingCommand.OPTIONS_ARE_RIGHT);
     }
 
     @Test
@@ -241,7 +247,7 @@ class RdmatestTests {
     @Test
     void onlyCheckingRunsNothing() {
         IllegalStateException notToBeThrown = new IllegalStateException();
-        assertThat(run(notToBeThrown, false, true, "echo")).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+        assertThat(run(notToBeThrown, false, true, "echo")).isEqualTo(ReportingCommand.OPTIONS_ARE_RIGHT);
         assertThat(run(notToBeThrown, false, true, "echo", "-S", "0")).isEqualTo(2);
         assertThat(run(notToBeThrown, false, true, "echo", "--help")).isZero();
         assertThat(run(notToBeThrown, false, true, "--version")).isZero();

@@ -1,8 +1,7 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.ucmatose;
 
+import io.rdmatest.scenarios.command.ConnectionCommand;
 import io.rdmatest.scenarios.role.Role;
-import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
-import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import java.util.Map;
 import picocli.CommandLine.Command;
 
@@ -14,29 +13,29 @@ import picocli.CommandLine.Command;
             "Connects, sends messages both ways, and disconnects: any number of connections at once.",
             "The other side may be the C program; between two of ours, every byte is compared."
         })
-final class UcmatoseCommand extends ConnectionCommand<UcmatoseOptions, UcmatoseRoles.Result> {
+public final class UcmatoseCommand extends ConnectionCommand<UcmatoseOptions, UcmatoseRoles.Result> {
 
-    UcmatoseCommand() {
+    public UcmatoseCommand() {
         super(UcmatoseOptions.defaults(), "-p", "connections");
     }
 
     @Override
-    Role<UcmatoseRoles.Result> client(UcmatoseOptions options) {
+    protected Role<UcmatoseRoles.Result> client(UcmatoseOptions options) {
         return new UcmatoseRoles.Client(options);
     }
 
     @Override
-    Role<UcmatoseRoles.Result> server(UcmatoseOptions options) {
+    protected Role<UcmatoseRoles.Result> server(UcmatoseOptions options) {
         return new UcmatoseRoles.Server(options);
     }
 
     @Override
-    String withoutMessages(int count) {
+    protected String withoutMessages(int count) {
         return count + " connections established and closed";
     }
 
     @Override
-    void addTo(Map<String, Object> json, UcmatoseRoles.Result result) {
+    protected void addTo(Map<String, Object> json, UcmatoseRoles.Result result) {
         json.put("tearDownMs", result.tearDownNanos() / 1e6);
     }
 }

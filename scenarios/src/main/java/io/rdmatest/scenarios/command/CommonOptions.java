@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.fabric.DeviceName;
 import io.rdmatest.fabric.GidSelector;
@@ -106,7 +106,7 @@ public final class CommonOptions {
      *
      * @throws IllegalArgumentException if the result is wrong, as for {@link Options#check}
      */
-    <O extends Options<O>> O applyTo(Options<O> options) {
+    public <O extends Options<O>> O applyTo(Options<O> options) {
         return options.withCommon(timeout(), givenTimeout().orElse(null), fault());
     }
 

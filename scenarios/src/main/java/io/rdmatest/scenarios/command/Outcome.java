@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.ExitStatus;
 import java.util.Collections;
@@ -18,15 +18,16 @@ import java.util.Map;
  * @param endless whether an interruption is the only end that the command has, so that one does not take the place of another
  *     status than {@link ExitStatus#VERIFIED}
  */
-record Outcome(ExitStatus status, String message, List<String> lines, Map<String, Object> json, boolean endless) {
+public record Outcome(
+        ExitStatus status, String message, List<String> lines, Map<String, Object> json, boolean endless) {
 
-    Outcome {
+    public Outcome {
         lines = List.copyOf(lines);
         json = Collections.unmodifiableMap(new LinkedHashMap<>(json));
     }
 
     /** The command came to an end of its own. */
-    Outcome(ExitStatus status, String message, List<String> lines, Map<String, Object> json) {
+    public Outcome(ExitStatus status, String message, List<String> lines, Map<String, Object> json) {
         this(status, message, lines, json, false);
     }
 
@@ -36,13 +37,14 @@ record Outcome(ExitStatus status, String message, List<String> lines, Map<String
      * @param failed how many failed, such as {@code 1 of 2 clients failed}
      * @param failure why one of them did, which is the command's status
      */
-    static Outcome ofFailedClients(String failed, Throwable failure, List<String> lines, Map<String, Object> json) {
+    public static Outcome ofFailedClients(
+            String failed, Throwable failure, List<String> lines, Map<String, Object> json) {
         Verdicts.Verdict verdict = Verdicts.of(failure);
         return new Outcome(verdict.status(), failed + ", one of them because: " + verdict.message(), lines, json, true);
     }
 
     /** Everything went well; the first line sums it up. */
-    Outcome(List<String> lines, Map<String, Object> json) {
+    public Outcome(List<String> lines, Map<String, Object> json) {
         this(ExitStatus.VERIFIED, lines.isEmpty() ? "" : lines.getFirst(), lines, json);
     }
 }

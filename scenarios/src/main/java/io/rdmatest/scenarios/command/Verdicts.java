@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.Cause;
 import io.rdmatest.ExitStatus;
@@ -26,7 +26,7 @@ import org.opentest4j.TestAbortedException;
  * <p>A role that knows more than its failure tells, for example that the peer's limit is the size, throws a
  * {@link ScenarioException}, whose message is that sentence.
  */
-final class Verdicts {
+public final class Verdicts {
 
     /**
      * A verdict.
@@ -35,12 +35,12 @@ final class Verdicts {
      * @param message one sentence that names the cause, and the cure where one is known; without a line break
      * @param defect whether nothing explains the failure, so that its stack trace is needed
      */
-    record Verdict(ExitStatus status, String message, boolean defect) {}
+    public record Verdict(ExitStatus status, String message, boolean defect) {}
 
     private Verdicts() {}
 
     /** Judges a failure. */
-    static Verdict of(Throwable failure) {
+    public static Verdict of(Throwable failure) {
         Throwable shown = unwrapped(failure);
         if (shown instanceof TestAbortedException) {
             return verdict(ExitStatus.UNSUPPORTED, shown);

@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.mckey;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -9,6 +9,7 @@ import io.rdmatest.Ledger;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.scenarios.cli.Rdmatest;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.ArrayList;

@@ -1,10 +1,10 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.role.Fault;
-import io.rdmatest.scenarios.stream.RmaStreamOptions;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;
 import java.net.InetAddress;

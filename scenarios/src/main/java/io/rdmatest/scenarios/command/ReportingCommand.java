@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.role.RoleCancelledException;
@@ -6,13 +6,17 @@ import java.io.PrintWriter;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.BooleanSupplier;
+import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** A command whose result is an {@link Outcome}: how it is printed, what a failure means, and how it is interrupted. */
-abstract class ReportingCommand implements Callable<Integer> {
+public abstract class ReportingCommand implements Callable<Integer> {
+
+    /** What {@code -Drdmatest.check=true} ends with when there is something to run and its options are right. */
+    public static final int OPTIONS_ARE_RIGHT = 100;
 
     @Option(
             names = {"-h", "--help"},
@@ -28,28 +32,28 @@ abstract class ReportingCommand implements Callable<Integer> {
     private volatile boolean outputBroken;
 
     /** Sets what reports an interruption, and whether only the options are checked. */
-    final void prepare(BooleanSupplier cancelled, boolean checkOnly) {
+    public final void prepare(BooleanSupplier cancelled, boolean checkOnly) {
         this.cancelled = cancelled;
         this.checkOnly = checkOnly;
     }
 
     /** Tells whether the result is to be one JSON object. */
-    abstract boolean json();
+    protected abstract boolean json();
 
     /**
      * Checks the options before anything is started.
      *
      * @throws picocli.CommandLine.ParameterException if one is wrong
      */
-    abstract void check();
+    protected abstract void check();
 
     /** Returns the command that this one is a part of, as {@code fabric} of {@code fabric check}; empty for most. */
-    Optional<Object> group() {
+    public Optional<Object> group() {
         return Optional.empty();
     }
 
     /** Tells whether the command needs a device. If not, the process that checks the options also runs it. */
-    boolean needsDevice() {
+    protected boolean needsDevice() {
         return true;
     }
 
@@ -57,19 +61,19 @@ abstract class ReportingCommand implements Callable<Integer> {
      * Returns where the command runs, as the status of the process that only checks the options. Overridden by commands
      * that need more than a host with a device.
      */
-    int place() {
-        return Rdmatest.OPTIONS_ARE_RIGHT;
+    protected int place() {
+        return OPTIONS_ARE_RIGHT;
     }
 
     /** Does the work; a failure is judged by {@link Verdicts}. */
-    abstract Outcome execute() throws Exception;
+    protected abstract Outcome execute() throws Exception;
 
-    final CommandSpec spec() {
+    protected final CommandSpec spec() {
         return spec;
     }
 
     /** Tells whether the command must end: it was interrupted, or its output has no reader any more. */
-    final BooleanSupplier cancelled() {
+    protected final BooleanSupplier cancelled() {
         return () -> outputBroken || cancelled.getAsBoolean();
     }
 
@@ -77,7 +81,7 @@ abstract class ReportingCommand implements Callable<Integer> {
      * Prints a line on standard output while the work goes on. Once that is not possible the work is cancelled: a writer
      * keeps its failures to itself, and nothing else would end what prints for a reader that is gone.
      */
-    final void printNow(String line) {
+    protected final void printNow(String line) {
         PrintWriter out = spec.commandLine().getOut();
         out.println(line);
         if (out.checkError()) {
@@ -85,8 +89,21 @@ abstract class ReportingCommand implements Callable<Integer> {
         }
     }
 
-    final PrintWriter err() {
+    protected final PrintWriter err() {
         return spec.commandLine().getErr();
+    }
+
+    /** Returns what a command is called after {@code ./rdmatest}. */
+    public static String name(CommandLine line) {
+        return line.getParent() == null ? "" : (name(line.getParent()) + " " + line.getCommandName()).strip();
+    }
+
+    /** Sets the rules of getopt(3) as far as picocli has them: clustered letters, attached values, the last one wins. */
+    public static CommandLine getopt(CommandLine line) {
+        return line.setOverwrittenOptionsAllowed(true)
+                .setPosixClusteredShortOptionsAllowed(true)
+                .setExpandAtFiles(false)
+                .setCaseInsensitiveEnumValuesAllowed(true);
     }
 
     @Override
@@ -95,8 +112,8 @@ abstract class ReportingCommand implements Callable<Integer> {
         if (checkOnly && needsDevice()) {
             return place();
         }
-        Printer printer = new Printer(
-                Rdmatest.name(spec.commandLine()), json(), spec.commandLine().getOut(), err());
+        Printer printer =
+                new Printer(name(spec.commandLine()), json(), spec.commandLine().getOut(), err());
         Outcome outcome;
         try {
             outcome = execute();

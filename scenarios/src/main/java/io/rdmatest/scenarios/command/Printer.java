@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Prints how a command ended: text, or with {@code --json} one object on standard output. */
-final class Printer {
+public final class Printer {
 
     /** What is wrong when standard output takes no more. */
     static final String UNWRITTEN =
@@ -21,7 +21,7 @@ final class Printer {
     private final PrintWriter out;
     private final PrintWriter err;
 
-    Printer(String program, boolean json, PrintWriter out, PrintWriter err) {
+    public Printer(String program, boolean json, PrintWriter out, PrintWriter err) {
         this.program = program;
         this.json = json;
         this.out = out;
@@ -57,7 +57,7 @@ final class Printer {
     }
 
     /** Prints why a command failed. */
-    ExitStatus failure(Throwable failure, boolean interrupted) {
+    public ExitStatus failure(Throwable failure, boolean interrupted) {
         Verdicts.Verdict verdict = interrupted
                 ? new Verdicts.Verdict(
                         ExitStatus.INTERRUPTED, "SIGINT or SIGTERM arrived before the command was done", false)
@@ -76,7 +76,7 @@ final class Printer {
     }
 
     /** Prints one sentence on standard error, and the object. */
-    void complain(ExitStatus status, String message) {
+    public void complain(ExitStatus status, String message) {
         err.println(named() + ": " + status + ": " + message);
         err.flush();
         if (json) {

@@ -1,10 +1,12 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.rping;
 
+import io.rdmatest.scenarios.command.FailedClients;
+import io.rdmatest.scenarios.command.Latency;
+import io.rdmatest.scenarios.command.Outcome;
+import io.rdmatest.scenarios.command.ProgramCommand;
 import io.rdmatest.scenarios.options.AddressOptions;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.rping.RpingOptions;
-import io.rdmatest.scenarios.rping.RpingRoles;
 import java.io.PrintWriter;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -26,7 +28,7 @@ import picocli.CommandLine.Mixin;
             "Pings by RDMA: the server reads the client's text by RDMA READ and writes it back by RDMA WRITE.",
             "The other side may be the C program."
         })
-final class RpingCommand extends ProgramCommand {
+public final class RpingCommand extends ProgramCommand {
 
     @Mixin
     private RpingOptions arguments = RpingOptions.defaults();

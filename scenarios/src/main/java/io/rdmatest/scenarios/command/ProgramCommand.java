@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.options.Options;
@@ -15,11 +15,11 @@ import picocli.CommandLine.ParameterException;
  * <p>A subclass has its options in a field {@code @Mixin XxxOptions arguments}, and runs the role in {@link #run}. Printing,
  * verdicts, {@code --json} and interruption are done here.
  */
-abstract class ProgramCommand extends ReportingCommand {
+public abstract class ProgramCommand extends ReportingCommand {
 
     /** What every program takes. */
     @Mixin
-    CommonOptions common = new CommonOptions();
+    protected CommonOptions common = new CommonOptions();
 
     /**
      * Runs one side and returns what it reports. What it throws is judged by {@link Verdicts}: wrong data is an
@@ -30,7 +30,7 @@ abstract class ProgramCommand extends ReportingCommand {
     protected abstract Outcome run(RoleContext context) throws Exception;
 
     @Override
-    final Outcome execute() throws Exception {
+    protected final Outcome execute() throws Exception {
         CommandContext context = new CommandContext(common, err(), cancelled());
         if (common.selectsDevice()) {
             // A client that is given an address would never ask for it, and a wrong name would go unnoticed.
@@ -45,20 +45,20 @@ abstract class ProgramCommand extends ReportingCommand {
      * @param own the address; null if none was given
      * @throws io.rdmatest.scenarios.role.ScenarioException if it is of another one
      */
-    final void requireOnDevice(RoleContext context, @Nullable InetAddress own) {
+    protected final void requireOnDevice(RoleContext context, @Nullable InetAddress own) {
         if (own != null && common.selectsDevice()) {
             Addresses.requireOn(context.device(), own);
         }
     }
 
     @Override
-    final boolean json() {
+    protected final boolean json() {
         return common.json();
     }
 
     /** Applies the common options, so that a value out of range is wrong usage. */
     @Override
-    final void check() {
+    protected final void check() {
         try {
             for (CommandSpec mixin : spec().mixins().values()) {
                 if (mixin.userObject() instanceof Options<?> options) {
@@ -72,7 +72,7 @@ abstract class ProgramCommand extends ReportingCommand {
     }
 
     /** Tells whether an option was given, be it with its default value. */
-    final boolean isGiven(String option) {
+    protected final boolean isGiven(String option) {
         return spec().commandLine().getParseResult().hasMatchedOption(option);
     }
 

@@ -1,11 +1,11 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.ExitStatus;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Selects, of the failures of a server's clients, the one that decides the server's exit status. */
-final class FailedClients implements Consumer<Throwable> {
+public final class FailedClients implements Consumer<Throwable> {
 
     private @Nullable Throwable decisive;
 
@@ -23,7 +23,7 @@ final class FailedClients implements Consumer<Throwable> {
 
     /** Returns the failure that counts; null if there was none. */
     @Nullable
-    Throwable decisive() {
+    public Throwable decisive() {
         return decisive;
     }
 }

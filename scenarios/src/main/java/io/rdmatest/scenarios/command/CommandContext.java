@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
@@ -11,14 +11,14 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The context of a role on the command line: the device that the options select, and no channel to the other side. */
-final class CommandContext implements RoleContext {
+public final class CommandContext implements RoleContext {
 
     private final CommonOptions common;
     private final PrintWriter err;
     private final BooleanSupplier cancelled;
     private @Nullable FabricDevice device;
 
-    CommandContext(CommonOptions common, PrintWriter err, BooleanSupplier cancelled) {
+    public CommandContext(CommonOptions common, PrintWriter err, BooleanSupplier cancelled) {
         this.common = common;
         this.err = err;
         this.cancelled = cancelled;

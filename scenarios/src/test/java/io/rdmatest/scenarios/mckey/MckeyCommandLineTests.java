@@ -1,11 +1,12 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.mckey;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.rdmatest.ExitStatus;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.mckey.MckeyOptions;
+import io.rdmatest.scenarios.cli.OptionLine;
+import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.role.Fault;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.scenarios.engine.ConnectionResult.Times;
 import java.util.LinkedHashMap;
@@ -8,11 +8,11 @@ import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 
 /** The durations of the steps of many connections, as cmtime(1) reports them. */
-final class Phases {
+public final class Phases {
 
     private final Map<String, Histogram> phases = new LinkedHashMap<>();
 
-    Phases(List<Times> times) {
+    public Phases(List<Times> times) {
         add("resolve address", times, Times::resolve);
         add("resolve route", times, Times::route);
         add("connect", times, Times::connect);
@@ -28,20 +28,20 @@ final class Phases {
     }
 
     /** Returns a line for each step that this side took. */
-    List<String> lines() {
+    public List<String> lines() {
         return phases.entrySet().stream()
                 .map(phase -> "  %-15s %s".formatted(phase.getKey(), Latency.text(phase.getValue())))
                 .toList();
     }
 
-    Map<String, Object> json() {
+    public Map<String, Object> json() {
         Map<String, Object> fields = new LinkedHashMap<>();
         phases.forEach((name, histogram) -> fields.put(name, Latency.json(histogram)));
         return fields;
     }
 
     /** Returns the rate per second; 0 if no time passed. */
-    static double rate(long count, long nanos) {
+    public static double rate(long count, long nanos) {
         return nanos <= 0 ? 0 : count * 1e9 / nanos;
     }
 }

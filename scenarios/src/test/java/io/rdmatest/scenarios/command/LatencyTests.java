@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

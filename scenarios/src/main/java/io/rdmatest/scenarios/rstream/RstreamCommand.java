@@ -1,11 +1,10 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.rstream;
 
+import io.rdmatest.scenarios.command.FailedClients;
+import io.rdmatest.scenarios.command.Outcome;
+import io.rdmatest.scenarios.command.ProgramCommand;
 import io.rdmatest.scenarios.options.AddressOptions;
 import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.rstream.Exchange;
-import io.rdmatest.scenarios.rstream.RstreamOptions;
-import io.rdmatest.scenarios.rstream.StreamRoles;
-import io.rdmatest.scenarios.rstream.StreamRow;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,7 +23,7 @@ import picocli.CommandLine.Mixin;
                     + " two connections, or with -I, -C or a numeric -S one custom test.",
             "Both sides need the same -S, -C, -I and -T v. With -T v, a wrong byte fails the run in every test."
         })
-final class RstreamCommand extends ProgramCommand {
+public final class RstreamCommand extends ProgramCommand {
 
     @Mixin
     private RstreamOptions arguments = RstreamOptions.defaults();

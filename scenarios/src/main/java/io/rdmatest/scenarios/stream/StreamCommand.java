@@ -1,8 +1,8 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.stream;
 
+import io.rdmatest.scenarios.command.Outcome;
+import io.rdmatest.scenarios.command.ProgramCommand;
 import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.stream.RmaStreamOptions;
-import io.rdmatest.scenarios.stream.RmaStreamRoles;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -17,7 +17,7 @@ import picocli.CommandLine.Mixin;
         description =
                 "Streams bytes over RDMA WRITE with credits, as fi_rstream(7) of libfabric 1.x describes it; the other"
                         + " side is rdmatest too, as no other program speaks it.")
-final class StreamCommand extends ProgramCommand {
+public final class StreamCommand extends ProgramCommand {
 
     @Mixin
     private RmaStreamOptions arguments = RmaStreamOptions.defaults();

@@ -1,8 +1,8 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.mckey;
 
 import io.rdmatest.ExitStatus;
-import io.rdmatest.scenarios.mckey.MckeyOptions;
-import io.rdmatest.scenarios.mckey.MulticastRoles;
+import io.rdmatest.scenarios.command.Outcome;
+import io.rdmatest.scenarios.command.ProgramCommand;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Received;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Sent;
 import io.rdmatest.scenarios.options.AddressOptions;
@@ -25,7 +25,7 @@ import picocli.CommandLine.Mixin;
             "Joins a multicast group, sends messages to it (-s) or receives them, and leaves.",
             "The other sides may be the C program, whose messages can only be counted."
         })
-final class MckeyCommand extends ProgramCommand {
+public final class MckeyCommand extends ProgramCommand {
 
     /** Pairs of receiver and sender that the text lists; JSON has all of them. */
     private static final int LISTED = 16;

@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.Measurement;
 import java.util.LinkedHashMap;
@@ -8,12 +8,12 @@ import java.util.StringJoiner;
 import org.HdrHistogram.Histogram;
 
 /** A histogram of nanoseconds as a command reports it, in microseconds: the percentiles that its samples support. */
-final class Latency {
+public final class Latency {
 
     private Latency() {}
 
     /** Returns the percentiles in one line, such as {@code p50 412 us, p99 900 us, max 950 us}. */
-    static String text(Histogram nanos) {
+    public static String text(Histogram nanos) {
         StringJoiner text = new StringJoiner(", ");
         for (int percentile : new int[] {50, 99, 100}) {
             if (Measurement.supports(nanos.getTotalCount(), percentile)) {
@@ -29,7 +29,7 @@ final class Latency {
     }
 
     /** Returns the percentiles by name. */
-    static Map<String, Object> json(Histogram nanos) {
+    public static Map<String, Object> json(Histogram nanos) {
         Map<String, Object> fields = new LinkedHashMap<>();
         fields.put("minUs", nanos.getMinValue() / 1e3);
         fields.put("meanUs", nanos.getMean() / 1e3);

@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,11 +8,10 @@ import io.rdmatest.Ledger;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
-import io.rdmatest.scenarios.stream.RmaStreamOptions;
-import io.rdmatest.scenarios.stream.RmaStreamRoles;
 import io.rdmatest.stream.StreamMode;
 import java.io.BufferedReader;
 import java.io.PipedReader;

@@ -1,12 +1,13 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.rping;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.ExitStatus;
+import io.rdmatest.scenarios.cli.OptionLine;
+import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.role.Fault;
-import io.rdmatest.scenarios.rping.RpingOptions;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;

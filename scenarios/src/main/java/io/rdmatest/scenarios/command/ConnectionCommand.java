@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.command;
 
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.scenarios.engine.ConnectionResult;
@@ -22,7 +22,8 @@ import picocli.CommandLine.Mixin;
  * @param <O> the program's options
  * @param <R> what the program's roles report
  */
-abstract class ConnectionCommand<O extends ConnectionOptions<O>, R extends ConnectionResult> extends ProgramCommand {
+public abstract class ConnectionCommand<O extends ConnectionOptions<O>, R extends ConnectionResult>
+        extends ProgramCommand {
 
     @Mixin
     private O arguments;
@@ -37,23 +38,23 @@ abstract class ConnectionCommand<O extends ConnectionOptions<O>, R extends Conne
      * @param portOption the option of the port
      * @param plural what the program calls several connections
      */
-    ConnectionCommand(O arguments, String portOption, String plural) {
+    protected ConnectionCommand(O arguments, String portOption, String plural) {
         this.arguments = arguments;
         this.portOption = portOption;
         this.plural = plural;
     }
 
     /** Returns the client. */
-    abstract Role<R> client(O options);
+    protected abstract Role<R> client(O options);
 
     /** Returns the server. */
-    abstract Role<R> server(O options);
+    protected abstract Role<R> server(O options);
 
     /** Returns the line of a run without messages, in which every connection was good. */
-    abstract String withoutMessages(int count);
+    protected abstract String withoutMessages(int count);
 
     /** Adds what the program alone reports to the JSON object. */
-    abstract void addTo(Map<String, Object> json, R result);
+    protected abstract void addTo(Map<String, Object> json, R result);
 
     @Override
     protected final void checkCommandLine() {

@@ -1,8 +1,7 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.udaddy;
 
+import io.rdmatest.scenarios.command.ConnectionCommand;
 import io.rdmatest.scenarios.role.Role;
-import io.rdmatest.scenarios.udaddy.UdaddyOptions;
-import io.rdmatest.scenarios.udaddy.UdaddyRoles;
 import java.util.Map;
 import picocli.CommandLine.Command;
 
@@ -14,29 +13,29 @@ import picocli.CommandLine.Command;
             "Looks queue pairs up by service id and sends datagrams both ways.",
             "The other side may be the C program; between two of ours, every byte is compared."
         })
-final class UdaddyCommand extends ConnectionCommand<UdaddyOptions, UdaddyRoles.Result> {
+public final class UdaddyCommand extends ConnectionCommand<UdaddyOptions, UdaddyRoles.Result> {
 
-    UdaddyCommand() {
+    public UdaddyCommand() {
         super(UdaddyOptions.defaults(), "--port", "paths");
     }
 
     @Override
-    Role<UdaddyRoles.Result> client(UdaddyOptions options) {
+    protected Role<UdaddyRoles.Result> client(UdaddyOptions options) {
         return new UdaddyRoles.Client(options);
     }
 
     @Override
-    Role<UdaddyRoles.Result> server(UdaddyOptions options) {
+    protected Role<UdaddyRoles.Result> server(UdaddyOptions options) {
         return new UdaddyRoles.Server(options);
     }
 
     @Override
-    String withoutMessages(int count) {
+    protected String withoutMessages(int count) {
         return count + " paths found";
     }
 
     @Override
-    void addTo(Map<String, Object> json, UdaddyRoles.Result result) {
+    protected void addTo(Map<String, Object> json, UdaddyRoles.Result result) {
         json.put("reordered", result.reordered());
     }
 }
