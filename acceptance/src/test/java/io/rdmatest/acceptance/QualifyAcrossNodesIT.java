@@ -205,7 +205,7 @@ class QualifyAcrossNodesIT {
     void aMachineThatIsKilledInMidRunIsTold() throws Exception {
         String output = killInMidRun(0, "--restarts", "0", "--scenario", "PingPongScenarios");
 
-        assertThat(output).contains("The run ended early. What was said last:");
+        assertThat(output).contains("The run ended early. Last output:");
         assertThat(verdicts()).as(output).contains("passed", "broken");
     }
 

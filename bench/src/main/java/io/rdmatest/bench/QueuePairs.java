@@ -32,7 +32,7 @@ final class QueuePairs implements AutoCloseable {
         }
 
         /**
-         * Fills what goes out with data, and what comes in with its absence.
+         * Fills send buffers with the pattern and receive buffers with its complement.
          *
          * @param size bytes of a message
          * @param data which, {@link #OF_CLIENT} or {@link #OF_SERVER}

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A C program that is being measured: each line that it prints, and its end, have the time at which they came.
+ * Runs a C program and notes the time of each line of output and of its exit.
  *
  * <p>{@link CProgram} looks at a file every few milliseconds, which is right for a test and too coarse for a measurement.
  */

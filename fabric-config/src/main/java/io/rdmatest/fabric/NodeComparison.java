@@ -102,13 +102,13 @@ final class NodeComparison {
                     Among.ALL,
                     Place::driver,
                     "readlink " + DEVICE + "device/driver",
-                    "nothing if the card is to be another one: each kind of node is compared for itself"),
+                    "none: nodes with another card are compared among themselves"),
             new OfDevice(
                     "board",
                     Among.ALL,
                     setting("board"),
                     "cat " + DEVICE + "board_id",
-                    "nothing if the card is to be another one: each kind of node is compared for itself"),
+                    "none: nodes with another card are compared among themselves"),
             new OfDevice(
                     "firmware",
                     Among.KIND,

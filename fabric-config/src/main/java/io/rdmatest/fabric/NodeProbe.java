@@ -255,7 +255,7 @@ final class NodeProbe {
                         + " password (ssh -o BatchMode=yes says at once what is missing)";
             case FLOODED ->
                 command + " writes without end" + said(wrote)
-                        + "; to do: let it run the words that follow it, here sh, and write nothing of its own";
+                        + "; to do: the launch command must run its arguments (here: sh) and write nothing of its own";
             case CANCELLED -> command + " was given up";
             case EXITED -> {
                 String how = command + " ended with status " + answer.status()
@@ -269,7 +269,7 @@ final class NodeProbe {
                                     case 127 -> "a command is not there: install it, or correct its name";
                                     case 126 -> "a command may not be executed: chmod +x, or correct its name";
                                     default ->
-                                        "let it run the words that follow it, here sh, on the node, with its standard"
+                                        "the launch command must run its arguments (here: sh) on the node and pass on standard"
                                                 + " input and output";
                                 });
             }

@@ -29,7 +29,7 @@ public final class RdmaConfiguration {
     public static final String REQUIRE_DEVICE = "rdma.require-device";
 
     /**
-     * What the run thinks of skipped tests: {@value}. {@code allow} unless set: they are skipped with their reason;
+     * How a run treats skipped tests: {@value}. {@code allow} unless set: they are skipped with their reason;
      * {@code list}: moreover, at the end of the run, all of them are listed by class of reason, on the error stream and as a
      * report entry; {@code fail}: what the project's own conditions would skip, and tests that abort, fail with that reason.
      * JUnit's {@code @Disabled} and other projects' conditions are out of an extension's reach: in this mode they are listed
@@ -40,12 +40,12 @@ public final class RdmaConfiguration {
     /**
      * Files with known deviations of devices, in front of those that come with the project: {@value}. Paths of YAML files
      * with commas between them, looked for from the working directory upwards; {@code none} for no deviation at all, also
-     * not the project's own. Not set unless set.
+     * not the project's own. No file by default.
      */
     public static final String DEVIATIONS = "rdma.deviations";
 
     /**
-     * What happens to a test that passes although a deviations file says that it fails: {@value}. {@code report} unless set:
+     * How to treat a test that passes although a deviations file says that it fails: {@value}. {@code report} unless set:
      * it passes, publishes an entry, and is listed at the end of the run; {@code fail}: it fails.
      */
     public static final String STALE_DEVIATIONS = "rdma.deviations.stale";
@@ -59,7 +59,7 @@ public final class RdmaConfiguration {
     public static final String AUDIT = "rdma.audit";
 
     /**
-     * What happens to a test during which error counters of the device grew: {@value}. {@code report} unless set: the growth
+     * How to treat a test that raised an error counter of its device: {@value}. {@code report} unless set: the growth
      * is published; {@code fail}: the test fails, unless {@link IgnoreCounters @IgnoreCounters} allows it or another test ran at
      * the same time; {@code off}: counters are read for the diagnosis of a failure only. {@code ./qualify} sets {@code fail}.
      * With {@code report}, a test still fails if the fabric file promises that the network is lossless.

@@ -19,7 +19,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Measures nodes and ports again that explain bad pairs, each with two partners that are good, in the directions that are bad.
+ * Measures each suspected node or port again, against two good partners and in the bad directions only.
  * Blocks and paths are not measured again: their nodes are good with others. Neither is a cause of which only a part of the pairs
  * is bad: whether two partners show it again is chance.
  *

@@ -507,7 +507,7 @@ public class PairScenarios {
             lines.confirm(pair, outcome, cause, sample);
         }
 
-        /** Has ib_write_bw measure what tells most of the cause: bandwidth, or messages where only these are measured. */
+        /** Measures a bad pair with ib_write_bw: its bandwidth, or its message rate if only that was measured. */
         @Override
         public Confirmations.Answer askOther(String from, String to) {
             PairSettings pairs = settings.pairs();

@@ -42,8 +42,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells what there is to know about a test that fails, while its native objects still exist: in a sentence what is most
- * likely amiss, in two lines what shows it, and in a text everything.
+ * Describes a failed test before its native objects are closed: the likely cause (one sentence), the evidence (two lines), the
+ * full state (a text).
  *
  * <p>Each part is asked for on a thread of its own and for a limited time: what is broken may hang, and must not take the
  * other parts, or the test's end, with it.

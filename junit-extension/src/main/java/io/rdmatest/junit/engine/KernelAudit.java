@@ -36,10 +36,14 @@ import org.jspecify.annotations.Nullable;
  * into the ledger meanwhile. So it finds what the harness does not know of.
  *
  * <p>The kernel tells the thread that made an object, as long as that thread lives. While other tests run, a test answers
- * for what its own thread made; the rest is left to the class, if that is alone. Of many objects the kernel tells no thread:
- * they are of the process whose protection domain or device they are on. Where that is not told either, because its thread
- * has ended, it is taken for this test's if the test is alone, unless this process has too few devices open for that: the
- * kernel may hold a program that was killed for a minute, and with it what its ended threads had made.
+ * for what its own thread made; the rest is left to the class, if that is alone. The owner of an object is found by three rules:
+ *
+ * <ol>
+ *   <li>The kernel names the thread that made the object.
+ *   <li>Otherwise its owner is the process that owns its protection domain or device.
+ *   <li>Otherwise, because the thread has ended, its owner is this test, if the test runs alone and this process has enough
+ *       devices open. The kernel may hold a killed program for a minute, with the objects of its ended threads.
+ * </ol>
  *
  * <p>librdmacm keeps the device open that an id was bound to, and a protection domain on it as long as there are such ids,
  * whichever test they are of: one of each a device is not looked at.

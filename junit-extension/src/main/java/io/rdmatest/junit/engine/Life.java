@@ -55,7 +55,7 @@ public final class Life implements AutoCloseable, ExtensionContext.Store.Closeab
     private final boolean audited;
     private final Ledger.Owner owner;
     private final Ledger.Owner custodian;
-    /** What nobody is known to have made, from before. */
+    /** Objects without an owner that existed before this test. */
     private final Set<NativeResource> before = identitySet();
 
     private volatile boolean overlapped;

@@ -96,7 +96,7 @@ public final class TestExtension extends RdmaExtension
                     context);
         }
         return Outcome.condition(context)
-                .orElseGet(() -> ConditionEvaluationResult.enabled("nothing speaks against it"));
+                .orElseGet(() -> ConditionEvaluationResult.enabled("no skip condition applies"));
     }
 
     /** Constructor parameters then belong to the test, not to the class, unless the instance does. */

@@ -144,7 +144,7 @@ class DeviationReaderTests {
                                 "f.yaml:4:13: expect 'error' is unknown; allowed: failure, skip",
                                 "f.yaml:5:13: reason must say something, not ''",
                                 "f.yaml:6:11: link 'nowhere' is no link; allowed: https://… or http://…",
-                                "f.yaml:7:5: a deviation that expects failure needs message, what the failure says;"
-                                        + " another one is none"));
+                                "f.yaml:7:5: expect: failure needs message, a part of the failure's message; only that"
+                                        + " failure is expected"));
     }
 }

@@ -623,8 +623,8 @@ public final class QualificationComparison {
         List<String> lines = new ArrayList<>();
         if (drawnAnew > 0) {
             lines.add(drawnAnew
-                    + " cells of the interoperability matrix are in one of the runs only: they were drawn anew"
-                    + " (rdma.interop.seed)");
+                    + " cells of the interoperability matrix are in one of the runs only: each run drew its own (set"
+                    + " rdma.interop.seed to repeat a draw)");
         }
         if (otherUnits > 0) {
             lines.add("Not compared: " + otherUnits + " measurements, which had another unit before");

@@ -77,7 +77,7 @@ public final class ReportGenerator implements Callable<Integer> {
             paramLabel = "PERCENT",
             defaultValue = "20",
             description =
-                    "By how many percent a median or a rate may be worse than is usual in the --baseline, 0 to 1000.")
+                    "Allowed loss of a median or a rate against the usual value of --baseline, in percent, 0 to 1000.")
     private double tolerance;
 
     @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")

@@ -46,8 +46,8 @@ final class CompareCommand extends JsonCommand {
             names = "--tolerance",
             paramLabel = "<percent>",
             description =
-                    "By how many percent a median or a rate may be worse or better, 0 to 1000 (default: 20); other percentiles may"
-                            + " differ by five times as much. On soft-RoCE in emulation, medians of the same build differ by"
+                    "Allowed change of a median or a rate in percent, 0 to 1000 (default: 20); of other percentiles, five times as"
+                            + " much. On soft-RoCE in emulation, medians of the same build differ by"
                             + " several times.")
     private double tolerance = 20;
 

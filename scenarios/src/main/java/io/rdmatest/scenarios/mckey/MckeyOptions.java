@@ -61,8 +61,8 @@ public final class MckeyOptions extends Options<MckeyOptions> {
     @Option(
             names = {"-C", "--count"},
             paramLabel = "<messages>",
-            description = "How many messages each queue pair sends, and each that receives takes of each sender; 0 only"
-                    + " joins and leaves (default: ${DEFAULT-VALUE}).")
+            description = "Messages per sender; each receiver expects as many from every sender. 0: join and leave only"
+                    + " (default: ${DEFAULT-VALUE}).")
     private int messages = 10;
 
     @Option(

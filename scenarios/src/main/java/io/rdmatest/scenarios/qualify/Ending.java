@@ -153,7 +153,7 @@ public final class Ending {
                 out.println("After the JVM of the scenarios had died, another one could not go on: " + trouble);
             } else if (jvms.lastOneDied()) {
                 // A virtual machine that ended reports that, and then its last output.
-                out.println("The run ended early. What was said last:");
+                out.println("The run ended early. Last output:");
                 out.println(console.lastWords(ScenarioJvms.LAST_WORDS).indent(4).stripTrailing());
             }
             generator.writeReport(run);

@@ -202,8 +202,8 @@ public final class Qualify implements Callable<Integer> {
             paramLabel = "PERCENT",
             defaultValue = "20",
             description =
-                    "By how many percent a median or a rate may be worse than is usual in the --baseline, 0 to 1000"
-                            + " (default: ${DEFAULT-VALUE}); other percentiles may differ by five times as much.")
+                    "Allowed loss of a median or a rate against the usual value of --baseline, in percent, 0 to 1000"
+                            + " (default: ${DEFAULT-VALUE}); of other percentiles, five times as much.")
     private double tolerance;
 
     @Option(

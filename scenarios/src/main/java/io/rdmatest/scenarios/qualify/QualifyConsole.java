@@ -140,7 +140,7 @@ final class QualifyConsole {
                             Units.seconds((System.nanoTime() - runningSince) / 1_000_000),
                             running));
         }
-        print("The JVM of the scenarios, or its virtual machine, died %s (%s). What was said last:"
+        print("The JVM of the scenarios, or its virtual machine, died %s (%s). Last output:"
                 .formatted(running == null ? "outside a scenario" : "in it", how));
         print(lastWords(WORDS_IN_BETWEEN).indent(4).stripTrailing());
         print("Going on with what is left in another one, the %s of at most %d."

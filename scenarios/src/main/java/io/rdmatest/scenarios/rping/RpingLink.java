@@ -133,7 +133,7 @@ final class RpingLink {
     }
 
     /**
-     * Says what a failure means if it means that the peer is gone, which it can only be once it was there.
+     * Returns the failure to report if this one shows that a connected peer is gone; null otherwise.
      *
      * @param failure a failure of the data path
      * @param pings pings done before

@@ -298,7 +298,7 @@ class ReportTests {
         JsonNode summary = qualifyDying(List.of("--restarts", "0"));
 
         assertThat(Files.readString(directory.resolve("said")))
-                .contains("The run ended early. What was said last:", "were not run")
+                .contains("The run ended early. Last output:", "were not run")
                 .doesNotContain("Going on");
         assertThat(summary.path("scenarios").findValuesAsText("verdict")).containsOnlyOnce("broken");
     }

@@ -492,7 +492,7 @@ class FabricCheckTests {
                 "125|on-node: node b does not answer (No route); was it started with --nodes?|start the machines by in-vm --nodes N",
                 "127|sh: 1: srnu: not found|a command is not there: install it, or correct its name",
                 "126|sh: 1: /srun: Permission denied|a command may not be executed: chmod +x, or correct its name",
-                "1|no such pod|let it run the words that follow it, here sh, on the node, with its standard input and output",
+                "1|no such pod|the launch command must run its arguments (here: sh) on the node and pass on standard input and output",
             })
     void whatTheCommandSaysIsToldWithTheCure(int status, String says, String cure) throws Exception {
         Path ssh = script("ssh", "echo '" + says.replace("'", "'\\''") + "' >&2", "exit " + status);
