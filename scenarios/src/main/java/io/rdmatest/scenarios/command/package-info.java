@@ -1,4 +1,4 @@
-/** What the commands share: options, the way they run and end, and what they print. */
+/** The parts that commands share: their options, how they run and end, and how they print. */
 @NullMarked
 package io.rdmatest.scenarios.command;
 
