@@ -87,7 +87,9 @@ final class DeviationReader extends CheckedYaml {
         Deviation.Expect expect = choice(keys.get("expect"), "expect", Deviation.Expect.values());
         Pattern message = expression(keys.get("message"), "message");
         if (expect == Deviation.Expect.FAILURE && !keys.containsKey("message")) {
-            problem(item, "expect: failure needs message, a part of the failure's message; only that failure is expected");
+            problem(
+                    item,
+                    "expect: failure needs message, a part of the failure's message; only that failure is expected");
         }
         if (expect == Deviation.Expect.SKIP && keys.containsKey("message")) {
             problem(keys.get("message"), "message makes no sense with expect: skip, for the test does not run");
