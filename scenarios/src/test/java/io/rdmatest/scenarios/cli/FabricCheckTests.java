@@ -505,8 +505,8 @@ class FabricCheckTests {
     void aCommandThatRunsNothing() throws Exception {
         assertThat(problems(nodeB("['true']")))
                 .containsExactly(
-                        "its launch command 'true' ended with status 0, and wrote nothing; to do: let it run the"
-                                + " words that follow it, here sh, on the node, with its standard input and output");
+                        "its launch command 'true' ended with status 0, and wrote nothing; to do: the launch"
+                                + " command must run its arguments (here: sh) on the node and pass on standard input and output");
     }
 
     @Test
@@ -553,9 +553,8 @@ class FabricCheckTests {
     @Test
     void aCommandThatWritesWithoutEndIsKilled() throws Exception {
         assertThat(problems(nodeB("[sh, -c, 'yes']")))
-                .containsExactly(
-                        "its launch command 'sh -c yes' writes without end, and wrote: y / y / y; to do: let it run the"
-                                + " words that follow it, here sh, and write nothing of its own");
+                .containsExactly("its launch command 'sh -c yes' writes without end, and wrote: y / y / y; to do: the"
+                        + " launch command must run its arguments (here: sh) and write nothing of its own");
     }
 
     @Test
