@@ -332,11 +332,6 @@ public final class Qualify implements Callable<Integer> {
             return usage("--accept makes a whole run the new normal: leave out --scenario and --last-failed");
         }
         Path reports = part ? LastRun.partial(whole) : whole;
-        if (output == null && Files.exists(whole) && !Files.isWritable(whole)) {
-            System.err.println("./qualify: the results cannot be written to " + whole
-                    + ", which is not yours or is read-only: name another folder with --output");
-            return ExitStatus.HOST_NOT_READY.code();
-        }
         // An option and a setting may have the same meaning. The option takes precedence.
         String fabric = setting(FabricConfiguration.FABRIC, this.fabric);
         String rail = setting(FabricConfiguration.RAIL, this.rail);
@@ -402,10 +397,10 @@ public final class Qualify implements Callable<Integer> {
         try {
             Files.createDirectories(reports);
         } catch (IOException e) {
-            return usage("--output " + reports + " cannot be written to: " + e);
+            return unwritable(whole, ": " + e);
         }
         if (!Files.isWritable(reports)) {
-            return usage("--output " + reports + " cannot be written to");
+            return unwritable(whole, "");
         }
         Path stuck = generator.cannotReplace();
         if (stuck != null) {
@@ -466,6 +461,15 @@ public final class Qualify implements Callable<Integer> {
         jvms.run(journal, results, earlier, about, new Thread(() -> ending.finish(true), "qualify-interrupted"));
         ending.finish(false);
         return ending.status();
+    }
+
+    private int unwritable(Path folder, String why) {
+        if (output != null) {
+            return usage("--output " + folder + " cannot be written to" + why);
+        }
+        System.err.println("./qualify: the results cannot be written to " + folder
+                + ", which is not yours or is read-only: name another folder with --output");
+        return ExitStatus.HOST_NOT_READY.code();
     }
 
     /** Returns whether a fabric has other hosts, or a device that the project's virtual machine has not. */
