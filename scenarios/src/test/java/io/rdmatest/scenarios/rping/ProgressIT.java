@@ -129,7 +129,8 @@ class ProgressIT {
             }
         });
         Role<Boolean> client = connecting(spec, messages -> {
-            await().atMost(STEP).until(() -> leave.getCount() == 0);
+            // The server waits for a goodbye as long as STEP.
+            await().atMost(SCENARIO).until(() -> leave.getCount() == 0);
             messages.link().disconnect();
             return true;
         });
