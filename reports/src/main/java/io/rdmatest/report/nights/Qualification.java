@@ -290,6 +290,11 @@ public record Qualification(
 
     /** Returns whether it was on a software device: in virtual machines of the project, or on the host itself. */
     public boolean isRehearsal() {
+        return isRehearsal(environment);
+    }
+
+    /** Returns whether a run with this environment was on a software device. */
+    public static boolean isRehearsal(Map<String, String> environment) {
         return environment.containsKey(ReportKeys.MACHINE)
                 || DriverQuirks.isSoftware(environment.getOrDefault("driver", ""));
     }

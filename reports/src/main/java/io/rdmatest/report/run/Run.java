@@ -274,19 +274,20 @@ public record Run(
 
     /** Returns why a run with this environment is a rehearsal; null if it is none. */
     public static @Nullable String rehearsal(Map<String, String> environment) {
+        if (!Qualification.isRehearsal(environment)) {
+            return null;
+        }
         if (environment.containsKey(ReportKeys.MACHINE)) {
             return IN_MACHINE;
         }
         String driver = environment.getOrDefault("driver", "");
-        return !DriverQuirks.isSoftware(driver)
-                ? null
-                : (driver.equals(DriverQuirks.SOFT_ROCE) ? "soft-RoCE" : driver) + "; " + Outcome.REHEARSED.caveat();
+        return (driver.equals(DriverQuirks.SOFT_ROCE) ? "soft-RoCE" : driver) + "; " + Outcome.REHEARSED.caveat();
     }
 
     /** Returns whether the run was on a software device, in virtual machines that the project started or on this host. */
     @JsonIgnore
     public boolean isRehearsal() {
-        return rehearsal(environment) != null;
+        return Qualification.isRehearsal(environment);
     }
 
     /** Returns the outcome that the run has if everything in it passed. */

@@ -400,7 +400,7 @@ public final class Qualify implements Callable<Integer> {
             return unwritable(whole, ": " + e);
         }
         if (!Files.isWritable(reports)) {
-            return unwritable(whole, "");
+            return unwritable(reports, "");
         }
         Path stuck = generator.cannotReplace();
         if (stuck != null) {

@@ -9,6 +9,7 @@ import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import io.rdmatest.Cause;
 import io.rdmatest.ReportKeys;
+import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.report.culprits.PairLine;
 import io.rdmatest.report.culprits.PairsWriter;
 import io.rdmatest.report.page.RunPairs;
@@ -18,6 +19,7 @@ import io.rdmatest.report.run.Outcome;
 import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.report.run.Verdict;
+import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.runner.WhatDiffers;
 import io.rdmatest.scenarios.runner.WhatDiffersTests;
 import java.io.IOException;
@@ -613,10 +615,10 @@ class ResultFilesTests {
         List<Set<String>> runs = new ArrayList<>();
         for (Map<String, String> part : List.of(
                 Map.<String, String>of(),
-                Map.of("rdma.rail", "rail0"),
-                Map.of("rdma.rail", "rail1"),
-                Map.of("rdma.device", "mlx5_1"),
-                Map.of("rdma.scenario.server", "a", "rdma.scenario.client", "b"))) {
+                Map.of(FabricConfiguration.RAIL, "rail0"),
+                Map.of(FabricConfiguration.RAIL, "rail1"),
+                Map.of(FabricConfiguration.DEVICE, "mlx5_1"),
+                Map.of(Stage.SERVER, "a", Stage.CLIENT, "b"))) {
             cells.clear();
             pairs("rail1", List.of("a", "b", "c"));
             RunAbout about = about(List.of("rail0", "rail1"), "a", "b", "c");
