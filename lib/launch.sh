@@ -98,7 +98,7 @@ not_built() {
     local what how
     how="the first run of ./$script builds it, and so does: (cd $project && mvn $(maven_arguments "$1" | paste -sd ' '))"
     [ "$2" != --list ] || complain "the project is not built, so it has no scenarios to list: $how"
-    what=$(sed -n '2s/^# \(.*\): .*/\1/p' "$0")
+    what=$(sed -n '2s/^# \(.*\): .*/\1/p' "$project/$script")
     printf '%s\n' "$what. It is not built yet, so it cannot show its options: $how"
     exit 0
 }

@@ -4,6 +4,7 @@ import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.command.Printer;
 import io.rdmatest.scenarios.command.ReportingCommand;
 import io.rdmatest.scenarios.mckey.MckeyCommand;
+import io.rdmatest.scenarios.qualify.Qualify;
 import io.rdmatest.scenarios.rping.RpingCommand;
 import io.rdmatest.scenarios.rstream.RstreamCommand;
 import io.rdmatest.scenarios.stream.StreamCommand;
@@ -33,8 +34,8 @@ import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, the devices and fabrics, the
- * differences from earlier qualifications, the packets of captures, and the causes of bad pairs.
+ * The command {@code ./rdmatest}: a qualification, one side of rping, ucmatose, mckey and others, the devices and fabrics,
+ * the differences from earlier qualifications, the packets of captures, and the causes of bad pairs.
  */
 @Command(
         name = "./rdmatest",
@@ -44,7 +45,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
         synopsisSubcommandLabel = "<command>",
         subcommands = HelpCommand.class,
         description = {
-            "Runs one side of an RDMA program, against the other side by the C program of the same name or by rdmatest.",
+            "Qualifies an RDMA fabric, or runs one side of an RDMA program, against the other side by the C program of the same"
+                    + " name or by rdmatest.",
             "On a host without RDMA hardware it runs on soft-RoCE in a virtual machine."
         },
         commandListHeading = "%nCommands:%n",
@@ -177,9 +179,12 @@ public final class Rdmatest implements Callable<Integer> {
         return line.setOut(out).setErr(err).execute(args);
     }
 
-    /** Puts the commands together. */
+    /** Puts the commands together. With all of them comes qualify, which the script runs by its own main class. */
     static CommandLine commandLine(List<? extends ReportingCommand> commands) {
         CommandLine line = new CommandLine(new Rdmatest());
+        if (commands.size() == COMMANDS.size()) {
+            line.addSubcommand("qualify", new Qualify());
+        }
         for (ReportingCommand command : commands) {
             command.group().map(group -> group(line, group)).orElse(line).addSubcommand(command);
         }
@@ -209,6 +214,9 @@ public final class Rdmatest implements Callable<Integer> {
         Map<String, String> statuses = new LinkedHashMap<>();
         Arrays.stream(ExitStatus.values()).forEach(s -> statuses.put(String.valueOf(s.code()), s.meaning()));
         for (CommandLine each : line.getSubcommands().values()) {
+            if (each.getCommand() instanceof Qualify) {
+                continue;
+            }
             each.getCommandSpec().usageMessage().exitCodeListHeading("%nExit status:%n");
             each.getCommandSpec().usageMessage().exitCodeList(statuses);
             each.getSubcommands().values().forEach(part -> {

@@ -372,8 +372,8 @@ class RdmatestTests {
                 .filter(name -> !name.equals("help"))
                 .toList();
         assertThat(names)
-                .contains("rping", "stream", "fabric", "compare", "wire", "culprits")
-                .hasSize(11);
+                .contains("qualify", "rping", "stream", "fabric", "compare", "wire", "culprits")
+                .hasSize(12);
         assertThat(names).allSatisfy(name -> {
             StringWriter usage = new StringWriter();
             int status =

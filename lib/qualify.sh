@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# What its caller sets and launch.sh reads is theirs (SC2154, SC2034).
+# shellcheck disable=SC2154,SC2034
+#
+# The command qualify of ./rdmatest, which ./qualify is short for: builds what is missing, then runs the JVM that runs the scenarios.
+# Whoever sources this has sourced launch.sh, and passes the command's options.
+
+# What is only asked for builds and runs nothing: it is answered during a run, too.
+asks=
+for word; do
+    case $word in
+        --help | -h | --version | -V | --list) asks=$word ;;
+    esac
+done
+[ -z "$asks" ] || runnable scenarios rdmatest || not_built scenarios "$asks"
+java_home=$(find_jdk) || exit
+
+rehearsal=()
+work=$project/reports/target
+if [ -z "$asks" ]; then
+    work_folder reports qualify.lock || complain "cannot write to $work: set XDG_STATE_HOME to a folder of yours"
+    # Two runs at once would write the same files. The lock is the JVM's below, which passes no descriptor on: if it is killed, the
+    # JVM of the scenarios and its virtual machine see that and end.
+    { exec 9>"$work/qualify.lock"; } 2>/dev/null || complain "cannot write to $work"
+    # Not under a run, which executes what it has built.
+    flock -n 9 || complain "another run is going on in $project; wait for it, or use another clone"
+    build_if_stale rdmatest harness-core fabric-config run-summary junit-extension reports scenarios
+    # For the JVM of the scenarios. No device has this name: each of them fails at once, wherever this is.
+    rehearsed=$work/rehearsal
+    rehearsal=(--enable-native-access=ALL-UNNAMED
+        -Drdma.device=none-to-rehearse-with -Drdma.scenarios.package=io.rdmatest.scenarios "-Drdma.report.directory=$rehearsed/journal"
+        "-Dallure.results.directory=$rehearsed/results"
+        -cp "$classpath" io.rdmatest.scenarios.cli.Rehearsal io.rdmatest.scenarios.runner.ScenarioRunner ConformanceScenarios ConnectionScenarios)
+fi
+prepare scenarios qualify "$java_home/bin/java" ${rehearsal[@]+"${rehearsal[@]}"}
+command=("$java_home/bin/java" -XX:TieredStopAtLevel=1 ${prepared[@]+"${prepared[@]}"} "$tells_failure" -Drdma.project="$project"
+    -Drdma.work="$work" -cp "$classpath" io.rdmatest.scenarios.qualify.Qualify "$@")
+if [ -n "$asks" ]; then
+    "${command[@]}"
+    end_as $?
+fi
+rm -rf "$work/rehearsal"
+run_jvm "${command[@]}"
