@@ -32,14 +32,14 @@ class EventLoopTests {
                     RdmaVm::Loop::on_read($reader, sub { RdmaVm::Loop::drop($reader) if !sysread $reader, my $data, 1 });
                 }
                 RdmaVm::Loop::on_signal(CHLD => sub {
-                    while (waitpid(-1, WNOHANG) > 0) { start() if ++$ended < 20_000 }
+                    while (waitpid(-1, WNOHANG) > 0) { start() if ++$ended < 5_000 }
                 });
                 start();
-                RdmaVm::Loop::turn(undef) while $ended < 20_000;
+                RdmaVm::Loop::turn(undef) while $ended < 5_000;
                 print "$ended\\n";
                 """;
 
-        assertThat(run(program)).isEqualTo("20000\n");
+        assertThat(run(program)).isEqualTo("5000\n");
     }
 
     @Test
