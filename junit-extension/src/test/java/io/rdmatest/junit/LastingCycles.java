@@ -15,6 +15,9 @@ final class LastingCycles {
     /** One sample precedes them. Up to as many more follow while memory seems to grow. */
     private static final int STAGES = MemoryGrowth.MOST_SAMPLES - 1;
 
+    /** How many stages' worth of connections warm up: fewer leave the JVM's own memory growing. */
+    private static final int WARM_UP = 4;
+
     private final InetAddress address;
     private final int perStage;
 
@@ -24,8 +27,8 @@ final class LastingCycles {
     }
 
     /**
-     * Runs ten stages, the first two to warm up. Up to eight more follow while memory seems to grow. The JVM's own memory settles,
-     * but a leak goes on.
+     * Warms up for as long as four stages take, then runs eight. Up to eight more follow while memory seems to grow. The JVM's
+     * own memory settles, but a leak goes on.
      */
     void run(RdmaReport report) throws Exception {
         run(report, null);
@@ -52,7 +55,7 @@ final class LastingCycles {
                 .as("the C library tells what it has allocated")
                 .isTrue();
         long begin = System.nanoTime();
-        int warmUp = 2 * perStage;
+        int warmUp = WARM_UP * perStage;
         MemoryGrowth growth = new MemoryGrowth();
         try (ConnectionCycles cycles = new ConnectionCycles(address)) {
             cycles.run(warmUp, () -> {});

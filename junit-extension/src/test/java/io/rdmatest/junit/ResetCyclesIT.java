@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Ten thousand connections with a reset of the device in the middle leave nothing behind, and the audit takes nothing for a leak.
+ * Six thousand connections with a reset of the device in the middle leave nothing behind, and the audit takes nothing for a leak.
  * The reset is made by a library in the place of libibverbs (harness-core/src/test/native/interposer.c), in a JVM of its own.
  */
 @Tag("soak")
@@ -46,7 +46,7 @@ class ResetCyclesIT {
                 .forEach(command::add);
         command.addAll(List.of(
                 "--enable-native-access=ALL-UNNAMED",
-                "-D" + PER_STAGE + "=" + System.getProperty(PER_STAGE, "1000"),
+                "-D" + PER_STAGE + "=" + System.getProperty(PER_STAGE, "500"),
                 "-cp",
                 System.getProperty("java.class.path"),
                 InAnotherJvm.class.getName()));
