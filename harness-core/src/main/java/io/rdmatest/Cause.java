@@ -266,32 +266,32 @@ public enum Cause {
     private final Verdict verdict;
     private final ExitStatus exitStatus;
     private final Again again;
-    private final String category;
+    private final String sentence;
 
-    /** Empty unless the cause is a completion status. */
+    /** The C name of the completion status; empty for any other cause. */
     private final String completionStatus;
 
-    Cause(Verdict verdict, ExitStatus exitStatus, String category) {
-        this(verdict, exitStatus, Again.NO, category);
+    Cause(Verdict verdict, ExitStatus exitStatus, String sentence) {
+        this(verdict, exitStatus, Again.NO, sentence);
     }
 
-    Cause(Verdict verdict, ExitStatus exitStatus, Again again, String category) {
-        this(verdict, exitStatus, again, category, "");
+    Cause(Verdict verdict, ExitStatus exitStatus, Again again, String sentence) {
+        this(verdict, exitStatus, again, sentence, "");
     }
 
-    Cause(String completionStatus, ExitStatus exitStatus, String meaning) {
-        this(completionStatus, exitStatus, Again.NO, meaning);
+    Cause(String completionStatus, ExitStatus exitStatus, String sentence) {
+        this(completionStatus, exitStatus, Again.NO, sentence);
     }
 
-    Cause(String completionStatus, ExitStatus exitStatus, Again again, String meaning) {
-        this(Verdict.FAILED, exitStatus, again, meaning + " (" + completionStatus + ")", completionStatus);
+    Cause(String completionStatus, ExitStatus exitStatus, Again again, String sentence) {
+        this(Verdict.FAILED, exitStatus, again, sentence, completionStatus);
     }
 
-    Cause(Verdict verdict, ExitStatus exitStatus, Again again, String category, String completionStatus) {
+    Cause(Verdict verdict, ExitStatus exitStatus, Again again, String sentence, String completionStatus) {
         this.verdict = verdict;
         this.exitStatus = exitStatus;
         this.again = again;
-        this.category = category;
+        this.sentence = sentence;
         this.completionStatus = completionStatus;
     }
 
@@ -307,7 +307,51 @@ public enum Cause {
 
     /** Returns the category of the report: a phrase, different for each cause. */
     public String category() {
-        return category;
+        return sentence + (isCompletion() ? " (" + completionStatus + ")" : "");
+    }
+
+    /** Returns what went wrong, as a clause of a longer message: it begins with a small letter. */
+    public String clause() {
+        return Character.toLowerCase(sentence.charAt(0)) + sentence.substring(1);
+    }
+
+    /** Returns whether a completion status has this cause; false for {@link #COMPLETION_ERROR}. */
+    public boolean isCompletion() {
+        return !completionStatus.isEmpty();
+    }
+
+    /** Returns the likely reason, and what to check, as a clause; empty if {@link #clause} says all. */
+    public String hint() {
+        return switch (this) {
+            case RETRY_EXCEEDED, RESPONSE_TIMEOUT ->
+                "the peer stopped acknowledging: its process or host died, or the path broke";
+            case RNR_RETRY_EXCEEDED -> "the peer posted no receive in time";
+            case FLUSHED ->
+                "the queue pair went to the error state before this request's turn; an earlier failure, a disconnect or"
+                        + " this side itself is the cause";
+            case REMOTE_ACCESS ->
+                "the peer refuses the access: the rkey, the address range or the access flags are not those of a memory"
+                        + " region of its queue pair's protection domain";
+            case LOCAL_PROTECTION ->
+                "the lkey or the range is not that of a memory region of the queue pair's protection domain";
+            case LOCAL_LENGTH -> "a message is longer than the receive that was posted for it";
+            case LOCAL_QP_OPERATION ->
+                "the queue pair could not carry out the request; on soft-RoCE, a receive that is too short or whose"
+                        + " memory lacks LOCAL_WRITE";
+            case REMOTE_OPERATION -> "the peer could not take the message: look at the completion of its receive";
+            case REMOTE_INVALID_REQUEST ->
+                "the peer refuses the request: its receive is too short, or its queue pair does not allow the operation";
+            case REJECTED -> "the peer rejected the connection: it accepts no further one, or expects other options";
+            case UNREACHABLE ->
+                "the peer's connection manager did not answer: check that the host is up and that its address is on an"
+                        + " RDMA device";
+            case PEER_ABSENT ->
+                "nobody listens, connects or answers: start the server first, and check that its host is up, and its"
+                        + " address, port and port space";
+            case PEER_LOST -> "the peer disconnected or stopped answering before the work was done";
+            case TIMEOUT -> "the peer stopped answering";
+            default -> "";
+        };
     }
 
     /**
@@ -358,21 +402,6 @@ public enum Cause {
             case TimeoutException e -> TIME_LIMIT;
             default -> null;
         };
-    }
-
-    /**
-     * Finds the cause that a status of ibv_poll_cq(3) means.
-     *
-     * @param name the status by its C name, for example {@code IBV_WC_RETRY_EXC_ERR}
-     * @return the cause; {@link #COMPLETION_ERROR} for an unknown status
-     */
-    public static Cause ofCompletion(String name) {
-        for (Cause cause : values()) {
-            if (!name.isEmpty() && cause.completionStatus.equals(name)) {
-                return cause;
-            }
-        }
-        return COMPLETION_ERROR;
     }
 
     /**

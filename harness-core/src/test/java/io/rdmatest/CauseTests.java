@@ -3,6 +3,9 @@ package io.rdmatest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Cause.Verdict;
+import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletion.Status;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Set;
@@ -16,16 +19,28 @@ class CauseTests {
 
     @ParameterizedTest
     @CsvSource({
-        "IBV_WC_RETRY_EXC_ERR, RETRY_EXCEEDED",
-        "IBV_WC_RNR_RETRY_EXC_ERR, RNR_RETRY_EXCEEDED",
-        "IBV_WC_REM_ACCESS_ERR, REMOTE_ACCESS",
-        "IBV_WC_WR_FLUSH_ERR, FLUSHED",
-        "IBV_WC_OF_TOMORROW, COMPLETION_ERROR",
-        "'', COMPLETION_ERROR",
+        "RETRY_EXC_ERR, RETRY_EXCEEDED",
+        "RNR_RETRY_EXC_ERR, RNR_RETRY_EXCEEDED",
+        "REM_ACCESS_ERR, REMOTE_ACCESS",
+        "WR_FLUSH_ERR, FLUSHED",
+        "UNKNOWN, COMPLETION_ERROR",
     })
-    void aCompletionStatus(String status, Cause expected) {
-        assertThat(Cause.of(new WorkCompletionException(status, 12, "", 0, "SEND", 1, 17)))
-                .isEqualTo(expected);
+    void aCompletionStatus(Status status, Cause expected) {
+        assertThat(Cause.of(failed(status))).isEqualTo(expected);
+    }
+
+    private static WorkCompletionException failed(Status status) {
+        return new WorkCompletionException(status, status.code(), 0, WorkCompletion.Opcode.SEND, 1, 17);
+    }
+
+    /** One table has the words: those of a status are its cause's. */
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = {"SUCCESS", "UNKNOWN"})
+    void everyCompletionStatusHasACauseOfItsOwn(Status status) {
+        assertThat(status.cause().isCompletion()).isTrue();
+        assertThat(status.cause().category()).endsWith(" (" + status.ibvName() + ")");
+        assertThat(status.explanation()).isEqualTo(status.cause().clause());
+        assertThat(failed(status)).hasMessageContaining(status.ibvName()).hasMessageContaining(status.explanation());
     }
 
     @ParameterizedTest
@@ -67,7 +82,7 @@ class CauseTests {
     @Test
     void theOutermostExceptionThatKnowsItDecides() {
         Throwable failure = new RdmaException(Cause.PEER_LOST, "the peer is gone");
-        failure.initCause(new WorkCompletionException("IBV_WC_RETRY_EXC_ERR", 12, "", 0, "SEND", 1, 17));
+        failure.initCause(failed(Status.RETRY_EXC_ERR));
         assertThat(Cause.of(new ExecutionException(new IllegalStateException(failure))))
                 .isEqualTo(Cause.PEER_LOST);
     }

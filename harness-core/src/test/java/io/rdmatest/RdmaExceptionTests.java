@@ -2,6 +2,8 @@ package io.rdmatest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -70,9 +72,9 @@ class RdmaExceptionTests {
     @Test
     void aFailedCompletionNamesItsStatus() {
         assertThat(new WorkCompletionException(
-                        "IBV_WC_REM_ACCESS_ERR", 10, "remote access error", 0x88, "IBV_WC_RDMA_WRITE", 7, 17))
-                .hasMessage("work request 7 on QP 17 completed with IBV_WC_REM_ACCESS_ERR (10, remote access error),"
-                        + " vendor error 0x88");
+                        WorkCompletion.Status.REM_ACCESS_ERR, 10, 0x88, WorkCompletion.Opcode.RDMA_WRITE, 7, 17))
+                .hasMessage("work request 7 on QP 17 completed with IBV_WC_REM_ACCESS_ERR (10, peer's memory not accessible: key,"
+                        + " bounds or permission), vendor error 0x88");
     }
 
     @Test

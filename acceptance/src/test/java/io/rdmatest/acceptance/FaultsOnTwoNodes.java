@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
@@ -48,6 +47,7 @@ import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -424,7 +424,7 @@ class FaultsOnTwoNodes {
         assertThat(failure)
                 .isInstanceOfSatisfying(
                         WorkCompletionException.class,
-                        completion -> assertThat(completion.statusName()).isEqualTo("IBV_WC_RETRY_EXC_ERR"));
+                        completion -> assertThat(completion.status()).isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR));
     }
 
     /**

@@ -8,7 +8,8 @@ import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.WorkCompletionException;
+import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
@@ -232,24 +233,22 @@ public final class FailureTypes {
 
     private static Map<String, String> detailsOf(WorkCompletionException failure) {
         return Map.of(
-                "status", failure.statusName(),
+                "status", failure.status().name(),
                 "statusCode", Integer.toString(failure.statusCode()),
                 "vendorError", Integer.toString(failure.vendorError()),
-                "opcode", failure.opcode(),
+                "opcode", failure.opcode().name(),
                 "wrId", Long.toString(failure.wrId()),
                 "qpNumber", Integer.toString(failure.qpNumber()));
     }
 
     private static WorkCompletionException completion(@Nullable String message, Map<String, String> details) {
-        Function<String, WorkCompletionException> make = explanation -> new WorkCompletionException(
-                details.getOrDefault("status", ""),
+        return new WorkCompletionException(
+                WorkCompletion.Status.valueOf(details.getOrDefault("status", "")),
                 Integer.parseInt(details.getOrDefault("statusCode", "0")),
-                explanation,
                 Integer.parseInt(details.getOrDefault("vendorError", "0")),
-                details.getOrDefault("opcode", ""),
+                WorkCompletion.Opcode.valueOf(details.getOrDefault("opcode", "")),
                 Long.parseLong(details.getOrDefault("wrId", "0")),
                 Integer.parseInt(details.getOrDefault("qpNumber", "0")));
-        return make.apply(variable(make.andThen(Throwable::getMessage), Objects.requireNonNullElse(message, "")));
     }
 
     private static Map<String, String> detailsOf(UnexpectedCmEventException failure) {

@@ -492,7 +492,7 @@ public final class CompletionQueue extends VerbsObject {
      *
      * @param timeout the longest time to wait
      * @return the completion; its status is success
-     * @throws io.rdmatest.WorkCompletionException if its status is another
+     * @throws WorkCompletionException if its status is another
      * @throws RdmaTimeoutException if none arrives in time
      */
     public WorkCompletion awaitSuccess(Duration timeout) {
@@ -507,7 +507,7 @@ public final class CompletionQueue extends VerbsObject {
      * @param status the only status that is accepted
      * @param timeout the longest time to wait
      * @return the completion; its status is the expected one
-     * @throws io.rdmatest.WorkCompletionException if it failed with another status
+     * @throws WorkCompletionException if it failed with another status
      * @throws AssertionError if it succeeded, and a failure was expected
      * @throws RdmaTimeoutException if none arrives in time
      */
@@ -531,7 +531,7 @@ public final class CompletionQueue extends VerbsObject {
      * @param into the array to fill from its beginning
      * @param timeout the longest time to wait
      * @return how many there are, from 1 to the capacity of the array; the status of each is success
-     * @throws io.rdmatest.WorkCompletionException if the status of a completion is another; the array has all of them
+     * @throws WorkCompletionException if the status of a completion is another; the array has all of them
      * @throws RdmaTimeoutException if none arrives in time
      */
     public int awaitSuccess(Completions into, Duration timeout) {

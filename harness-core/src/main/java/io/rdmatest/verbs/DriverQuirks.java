@@ -1,7 +1,5 @@
 package io.rdmatest.verbs;
 
-import io.rdmatest.WorkCompletionException;
-import java.util.Arrays;
 import java.util.Set;
 
 /**
@@ -82,18 +80,6 @@ public final class DriverQuirks {
     public static boolean isMessageTooLong(String driver, WorkCompletion.Status status) {
         return status == WorkCompletion.Status.LOC_LEN_ERR
                 || status == WorkCompletion.Status.LOC_QP_OP_ERR && FAILS_TO_COPY.contains(driver);
-    }
-
-    /**
-     * Returns whether a receive failed because the message is longer than its buffer.
-     *
-     * @param driver the receiver's driver, for example {@code mlx5_core}
-     * @param failure the failure of a receive
-     */
-    public static boolean isMessageTooLong(String driver, WorkCompletionException failure) {
-        return Arrays.stream(WorkCompletion.Status.values())
-                .anyMatch(status ->
-                        isMessageTooLong(driver, status) && status.ibvName().equals(failure.statusName()));
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.rdmatest.verbs;
 
-import io.rdmatest.WorkCompletionException;
+import io.rdmatest.Cause;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A completed work request (ibv_poll_cq(3); IBTA volume 1, section 11.4.2.1).
@@ -52,63 +53,63 @@ public record WorkCompletion(
     /** How a work request ended (enum ibv_wc_status; IBTA volume 1, section 11.6.2). */
     public enum Status {
         /** Done. */
-        SUCCESS(0, "success"),
+        SUCCESS(0, null),
         /** The message is longer than the receive buffer, or than the device allows. */
-        LOC_LEN_ERR(1, "local length error"),
+        LOC_LEN_ERR(1, Cause.LOCAL_LENGTH),
         /** The request does not fit the queue pair. */
-        LOC_QP_OP_ERR(2, "local QP operation error"),
+        LOC_QP_OP_ERR(2, Cause.LOCAL_QP_OPERATION),
         /** End-to-end context error; reliable datagram only. */
-        LOC_EEC_OP_ERR(3, "local EE context operation error"),
+        LOC_EEC_OP_ERR(3, Cause.LOCAL_EEC_OPERATION),
         /** A local buffer is outside of its memory region, or the key is wrong. */
-        LOC_PROT_ERR(4, "local protection error"),
+        LOC_PROT_ERR(4, Cause.LOCAL_PROTECTION),
         /** Flushed, because the queue pair is in error. */
-        WR_FLUSH_ERR(5, "work request flushed"),
+        WR_FLUSH_ERR(5, Cause.FLUSHED),
         /** A memory window could not be bound. */
-        MW_BIND_ERR(6, "memory window bind error"),
+        MW_BIND_ERR(6, Cause.MEMORY_WINDOW_BIND),
         /** The responder answered with something unexpected. */
-        BAD_RESP_ERR(7, "bad response"),
+        BAD_RESP_ERR(7, Cause.BAD_RESPONSE),
         /** A local buffer was written without permission. */
-        LOC_ACCESS_ERR(8, "local access error"),
+        LOC_ACCESS_ERR(8, Cause.LOCAL_ACCESS),
         /** The responder found the request invalid: too long, or not supported. */
-        REM_INV_REQ_ERR(9, "remote invalid request"),
+        REM_INV_REQ_ERR(9, Cause.REMOTE_INVALID_REQUEST),
         /** The responder refused access: wrong key, range or permission. */
-        REM_ACCESS_ERR(10, "remote access error"),
+        REM_ACCESS_ERR(10, Cause.REMOTE_ACCESS),
         /** The responder could not carry it out. */
-        REM_OP_ERR(11, "remote operation error"),
+        REM_OP_ERR(11, Cause.REMOTE_OPERATION),
         /** No answer within timeout and retries. */
-        RETRY_EXC_ERR(12, "transport retries exceeded"),
+        RETRY_EXC_ERR(12, Cause.RETRY_EXCEEDED),
         /** The responder had no receive posted, for all retries. */
-        RNR_RETRY_EXC_ERR(13, "receiver-not-ready retries exceeded"),
+        RNR_RETRY_EXC_ERR(13, Cause.RNR_RETRY_EXCEEDED),
         /** Reliable datagram only. */
-        LOC_RDD_VIOL_ERR(14, "local RDD violation"),
+        LOC_RDD_VIOL_ERR(14, Cause.LOCAL_RDD_VIOLATION),
         /** Reliable datagram only. */
-        REM_INV_RD_REQ_ERR(15, "remote invalid RD request"),
+        REM_INV_RD_REQ_ERR(15, Cause.REMOTE_INVALID_RD_REQUEST),
         /** The responder gave up. */
-        REM_ABORT_ERR(16, "remote aborted"),
+        REM_ABORT_ERR(16, Cause.REMOTE_ABORT),
         /** Reliable datagram only. */
-        INV_EECN_ERR(17, "invalid EE context number"),
+        INV_EECN_ERR(17, Cause.INVALID_EEC_NUMBER),
         /** Reliable datagram only. */
-        INV_EEC_STATE_ERR(18, "invalid EE context state"),
+        INV_EEC_STATE_ERR(18, Cause.INVALID_EEC_STATE),
         /** The device failed. */
-        FATAL_ERR(19, "fatal error"),
+        FATAL_ERR(19, Cause.FATAL_TRANSPORT_ERROR),
         /** No response in time. */
-        RESP_TIMEOUT_ERR(20, "response timeout"),
+        RESP_TIMEOUT_ERR(20, Cause.RESPONSE_TIMEOUT),
         /** None of the others. */
-        GENERAL_ERR(21, "general error"),
+        GENERAL_ERR(21, Cause.GENERAL_TRANSPORT_ERROR),
         /** Tag matching failed. */
-        TM_ERR(22, "tag matching error"),
+        TM_ERR(22, Cause.TAG_MATCHING),
         /** Tag matching has to be finished in software. */
-        TM_RNDV_INCOMPLETE(23, "tag matching rendezvous incomplete"),
+        TM_RNDV_INCOMPLETE(23, Cause.TAG_MATCHING_INCOMPLETE),
         /** A value that this library does not know; {@link WorkCompletion#statusCode()} has it. */
-        UNKNOWN(-1, "unknown status");
+        UNKNOWN(-1, Cause.COMPLETION_ERROR);
 
         private static final Status[] ALL = values();
         private final int code;
-        private final String explanation;
+        private final @Nullable Cause cause;
 
-        Status(int code, String explanation) {
+        Status(int code, @Nullable Cause cause) {
             this.code = code;
-            this.explanation = explanation;
+            this.cause = cause;
         }
 
         /** Returns the number of the status; -1 if unknown. */
@@ -121,9 +122,21 @@ public record WorkCompletion(
             return "IBV_WC_" + name();
         }
 
+        /**
+         * Returns what went wrong.
+         *
+         * @throws IllegalStateException for {@link #SUCCESS}
+         */
+        public Cause cause() {
+            if (cause == null) {
+                throw new IllegalStateException("A success has no cause");
+            }
+            return cause;
+        }
+
         /** Returns what it means, in a few words. */
         public String explanation() {
-            return explanation;
+            return cause == null ? "success" : cause.clause();
         }
 
         static Status of(int code) {
@@ -212,7 +225,6 @@ public record WorkCompletion(
 
     /** Returns the exception that describes this completion, for a failed one. */
     public WorkCompletionException exception() {
-        return new WorkCompletionException(
-                status.ibvName(), statusCode, status.explanation(), vendorError, opcode.name(), wrId, qpNumber);
+        return new WorkCompletionException(status, statusCode, vendorError, opcode, wrId, qpNumber);
     }
 }

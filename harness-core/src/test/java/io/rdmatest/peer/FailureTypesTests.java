@@ -8,7 +8,8 @@ import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.WorkCompletionException;
+import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.time.Duration;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -31,7 +32,8 @@ class FailureTypesTests {
                 RdmaTimeoutException.reported(
                         Cause.TIMEOUT, "2 completions on cq rxe0/4", Duration.ofMillis(1500), "1 came; not more"),
                 RdmaTimeoutException.reported(Cause.TIMEOUT, "end", Duration.ofNanos(1), ""),
-                new WorkCompletionException("IBV_WC_REM_ACCESS_ERR", 10, "the peer said no", 0x80, "SEND", -5, 17),
+                new WorkCompletionException(
+                        WorkCompletion.Status.REM_ACCESS_ERR, 10, 0x80, WorkCompletion.Opcode.SEND, -5, 17),
                 new UnexpectedCmEventException("RDMA_CM_EVENT_ESTABLISHED", "RDMA_CM_EVENT_REJECTED", 8, "why", data),
                 new UnexpectedCmEventException("RDMA_CM_EVENT_ESTABLISHED", "RDMA_CM_EVENT_REJECTED", -1, "", data),
                 new UnexpectedCmEventException("A", "B", 0, "only words", new byte[0]),

@@ -408,7 +408,7 @@ final class Island {
                         "awaitSuccess(" + queue + ", 0)",
                         () -> queue.awaitSuccess(Duration.ZERO),
                         RdmaTimeoutException.class,
-                        io.rdmatest.WorkCompletionException.class);
+                        io.rdmatest.verbs.WorkCompletionException.class);
                 walker.no(
                         "await(" + queue + ", 0)",
                         () -> {

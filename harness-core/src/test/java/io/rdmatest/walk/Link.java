@@ -713,7 +713,7 @@ final class Link {
             walker.no(
                     "requireSuccess(" + status + ")",
                     completion::requireSuccess,
-                    io.rdmatest.WorkCompletionException.class);
+                    io.rdmatest.verbs.WorkCompletionException.class);
         }
     }
 

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.Deadline;
 import io.rdmatest.NativeResource;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
@@ -32,6 +31,8 @@ import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -130,7 +131,7 @@ class AddressFaultIT {
         assertThat(failure)
                 .isInstanceOfSatisfying(
                         WorkCompletionException.class,
-                        completion -> assertThat(completion.statusName()).isEqualTo("IBV_WC_LOC_QP_OP_ERR"));
+                        completion -> assertThat(completion.status()).isEqualTo(WorkCompletion.Status.LOC_QP_OP_ERR));
         assertThat(gid(context, port, address)).isEmpty();
         assertThatThrownBy(() -> resolve(address)).hasMessageContaining("rdma_resolve_addr");
     }

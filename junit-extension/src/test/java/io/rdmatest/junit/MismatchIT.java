@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.RdmaException;
 import io.rdmatest.SkipReason;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
@@ -25,6 +24,7 @@ import io.rdmatest.verbs.RawAddress;
 import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -84,7 +84,7 @@ class MismatchIT {
         assertThat(failure)
                 .isInstanceOfSatisfying(
                         WorkCompletionException.class,
-                        completion -> assertThat(completion.statusName()).isEqualTo("IBV_WC_REM_INV_REQ_ERR"));
+                        completion -> assertThat(completion.status()).isEqualTo(WorkCompletion.Status.REM_INV_REQ_ERR));
     }
 
     /** Writes a message of many packets, and returns what became of it; if it arrived, every byte is compared. */

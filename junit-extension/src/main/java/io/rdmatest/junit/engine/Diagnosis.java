@@ -7,7 +7,6 @@ import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.verbs.CompletionQueue;
@@ -21,6 +20,7 @@ import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.SharedReceiveQueue;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
@@ -221,7 +221,7 @@ public final class Diagnosis {
         Optional<QueuePair> culprit = culprit(thrown).map(Side::queuePair);
         List<QueuePair> all = sides.stream().map(Side::queuePair).toList();
         if (thrown instanceof WorkCompletionException completion) {
-            return culprit.flatMap(queuePair -> Mistake.of(completion.statusName(), queuePair, all));
+            return culprit.flatMap(queuePair -> Mistake.of(completion.status(), queuePair, all));
         }
         // A test whose time has run out may hang elsewhere: only a wait says that it is for this queue.
         if (thrown instanceof RdmaTimeoutException timeout) {
@@ -238,28 +238,8 @@ public final class Diagnosis {
             // The wait ended before its limit: nothing is known about the peer.
             return "";
         }
-        if (thrown instanceof WorkCompletionException completion) {
-            return switch (completion.statusName()) {
-                case "IBV_WC_REM_ACCESS_ERR" ->
-                    "the peer refuses the access: the rkey, the address range or the access flags are not those of a"
-                            + " memory region of its queue pair's protection domain";
-                case "IBV_WC_LOC_PROT_ERR" ->
-                    "the lkey or the range is not that of a memory region of the queue pair's protection domain";
-                case "IBV_WC_LOC_LEN_ERR" -> "a message is longer than the receive that was posted for it";
-                case "IBV_WC_LOC_QP_OP_ERR" ->
-                    "the queue pair could not carry out the request; on soft-RoCE, a receive that is too short or whose"
-                            + " memory lacks LOCAL_WRITE";
-                case "IBV_WC_REM_OP_ERR" ->
-                    "the peer could not take the message: look at the completion of its receive";
-                case "IBV_WC_REM_INV_REQ_ERR" ->
-                    "the peer refuses the request: its receive is too short, or its queue pair does not allow the operation";
-                case "IBV_WC_RNR_RETRY_EXC_ERR" -> "the peer posted no receive in time";
-                case "IBV_WC_RETRY_EXC_ERR" -> "the peer is silent: it acknowledged nothing, for all retries";
-                case "IBV_WC_WR_FLUSH_ERR" ->
-                    "the queue pair went to the error state before this request's turn; an earlier failure, a"
-                            + " disconnect or the test itself is the cause";
-                default -> "";
-            };
+        if (thrown != null && Cause.of(thrown).isCompletion()) {
+            return Cause.of(thrown).hint();
         }
         if (thrown instanceof UnexpectedCmEventException
                 || thrown != null && !(thrown instanceof RdmaTimeoutException)) {

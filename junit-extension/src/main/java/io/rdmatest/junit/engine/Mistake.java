@@ -22,21 +22,21 @@ final class Mistake {
     /**
      * Looks at a failed completion.
      *
-     * @param status its status by its C name
+     * @param status its status
      * @param queuePair its queue pair
      * @param all open queue pairs of the test, the peer among them if it is of this process
      * @return the mistake in words; empty if there is no proof of one
      */
-    static Optional<String> of(String status, QueuePair queuePair, Collection<QueuePair> all) {
-        if (status.equals("IBV_WC_RNR_RETRY_EXC_ERR")) {
+    static Optional<String> of(WorkCompletion.Status status, QueuePair queuePair, Collection<QueuePair> all) {
+        if (status == WorkCompletion.Status.RNR_RETRY_EXC_ERR) {
             return withoutReceive(queuePair, all);
         }
         return mayBeTheReceivers(status) ? peer(queuePair, all).flatMap(Mistake::failedReceive) : Optional.empty();
     }
 
     /** Tells whether the peer answers so to a message that its receive can't take; soft-RoCE uses the first. */
-    static boolean mayBeTheReceivers(String status) {
-        return status.equals("IBV_WC_REM_OP_ERR") || status.equals("IBV_WC_REM_INV_REQ_ERR");
+    static boolean mayBeTheReceivers(WorkCompletion.Status status) {
+        return status == WorkCompletion.Status.REM_OP_ERR || status == WorkCompletion.Status.REM_INV_REQ_ERR;
     }
 
     /**

@@ -211,7 +211,7 @@ final class WorkAudit {
                 + ": " + count + " completion" + (count == 1 ? "" : "s") + " with "
                 + failed.status().ibvName() + (count == 1 ? " was" : " were") + " never polled";
         Optional<String> mistake =
-                queuePair.flatMap(pair -> Mistake.of(failed.status().ibvName(), pair, queuePairs)
+                queuePair.flatMap(pair -> Mistake.of(failed.status(), pair, queuePairs)
                         .or(() -> ofReceiver(pair, failed.status()))
                         .or(() -> pair.sendQueue() == failed.queue()
                                 ? Optional.empty()
@@ -219,7 +219,7 @@ final class WorkAudit {
         found.add(
                 mistake.isPresent()
                         ? new TestFaultError(Cause.WRONG_USE, message + ": " + mistake.get())
-                        : new FabricError(Cause.ofCompletion(failed.status().ibvName()), message + OPT_OUT));
+                        : new FabricError(failed.status().cause(), message + OPT_OUT));
     }
 
     /** Tells whether a failure follows from what the test did or has seen: it ended the peer, or took the peer's failure. */
@@ -262,7 +262,7 @@ final class WorkAudit {
 
     /** What the receiver of a refused message says is taken off its queue by now. */
     private Optional<String> ofReceiver(QueuePair sender, WorkCompletion.Status status) {
-        if (!Mistake.mayBeTheReceivers(status.ibvName())) {
+        if (!Mistake.mayBeTheReceivers(status)) {
             return Optional.empty();
         }
         return Mistake.peer(sender, queuePairs)

@@ -8,13 +8,14 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ReportKeys;
 import io.rdmatest.SkipReason;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.junit.Provided;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.Run;
 import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -36,7 +37,8 @@ import org.opentest4j.TestAbortedException;
 class VerdictTests {
 
     private static WorkCompletionException flushed() {
-        return new WorkCompletionException("IBV_WC_WR_FLUSH_ERR", 5, "flushed", 0, "SEND", 7, 17);
+        return new WorkCompletionException(
+                WorkCompletion.Status.WR_FLUSH_ERR, 5, 0, WorkCompletion.Opcode.SEND, 7, 17);
     }
 
     @RdmaTest

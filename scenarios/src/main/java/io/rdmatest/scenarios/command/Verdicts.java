@@ -3,11 +3,10 @@ package io.rdmatest.scenarios.command;
 import io.rdmatest.Cause;
 import io.rdmatest.ExitStatus;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.io.EOFException;
 import java.net.BindException;
 import java.net.ConnectException;
@@ -83,9 +82,9 @@ public final class Verdicts {
     /** Explains a failure whose own message describes a symptom only; empty if the message suffices. */
     private static String sentence(Throwable failure, Cause cause) {
         return switch (failure) {
-            case WorkCompletionException e -> ofCompletion(cause);
-            case UnexpectedCmEventException e -> ofEvent(e);
-            case RdmaTimeoutException e -> ofTimeout(cause);
+            case WorkCompletionException e -> cause.hint();
+            case UnexpectedCmEventException e -> explanation(cause);
+            case RdmaTimeoutException e -> explanation(cause);
             case ConnectException e -> "nobody listens at the peer's address and port";
             case NoRouteToHostException e -> "there is no route to the peer";
             case BindException e -> "the address is not on this host, or the port is taken";
@@ -99,55 +98,8 @@ public final class Verdicts {
         };
     }
 
-    private static String ofCompletion(Cause cause) {
-        return switch (cause) {
-            case RETRY_EXCEEDED, RESPONSE_TIMEOUT ->
-                "the peer stopped acknowledging in mid-transfer: its process or host died, or the path broke";
-            case FLUSHED -> "the connection ended in mid-transfer, with requests outstanding";
-            default -> "";
-        };
-    }
-
-    private static String ofEvent(UnexpectedCmEventException e) {
-        RejectReason reason = e.rejectReason().orElse(null);
-        if (reason != null) {
-            return ofRejection(reason);
-        }
-        return switch (e.got()) {
-            case "RDMA_CM_EVENT_UNREACHABLE" ->
-                "the peer's connection manager did not answer: check that the host is up and that its address is on an"
-                        + " RDMA device";
-            case "RDMA_CM_EVENT_ADDR_ERROR", "RDMA_CM_EVENT_ROUTE_ERROR" ->
-                "the address has no route over an RDMA device";
-            case "RDMA_CM_EVENT_CONNECT_ERROR" -> "the connection could not be established";
-            case "RDMA_CM_EVENT_MULTICAST_ERROR" -> "the multicast group could not be joined";
-            case "RDMA_CM_EVENT_DEVICE_REMOVAL" -> "the RDMA device was removed from this host";
-            case "RDMA_CM_EVENT_DISCONNECTED" -> "the peer disconnected before the work was done";
-            default -> "";
-        };
-    }
-
-    private static String ofRejection(RejectReason reason) {
-        if (reason.nobodyListens()) {
-            return "nobody listens at the peer's address and port: start the server first, and check address, port and"
-                    + " port space";
-        }
-        if (reason.byPeerProgram()) {
-            return "the peer's program rejected the connection: it accepts no further connection, or expects other options";
-        }
-        return switch (reason) {
-            case UNSUPPORTED_REQUEST, INVALID_CLASS_VERSION ->
-                "the peer's connection manager does not support the request";
-            default -> "the peer's connection manager rejected the connection";
-        };
-    }
-
-    private static String ofTimeout(Cause cause) {
-        return switch (cause) {
-            case PEER_ABSENT -> "no peer connected or answered: check that its host is up, and its address and port";
-            case NO_ROUTE, UNKNOWN_HOST -> "the address could not be resolved over an RDMA device";
-            default -> "the peer stopped answering";
-        };
+    private static String explanation(Cause cause) {
+        return cause.hint().isEmpty() ? cause.clause() : cause.hint();
     }
 
     private static Verdict verdict(ExitStatus status, Throwable failure) {

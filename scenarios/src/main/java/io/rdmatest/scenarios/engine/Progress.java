@@ -2,13 +2,14 @@ package io.rdmatest.scenarios.engine;
 
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.scenarios.role.Placement;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
+import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
@@ -335,7 +336,7 @@ public final class Progress {
         for (int i = 0; i < count; i++) {
             if (!completions.isSuccess(i)) {
                 WorkCompletionException failure = completions.get(i).exception();
-                if ((failure.wrId() & RECEIVE) == 0 || !failure.statusName().equals("IBV_WC_WR_FLUSH_ERR")) {
+                if ((failure.wrId() & RECEIVE) == 0 || failure.status() != WorkCompletion.Status.WR_FLUSH_ERR) {
                     throw failure;
                 }
                 // Count the other completions before the failure is thrown.

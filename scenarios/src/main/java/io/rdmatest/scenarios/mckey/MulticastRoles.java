@@ -4,7 +4,6 @@ import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
@@ -38,6 +37,7 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.SendRequests;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.lang.foreign.MemorySegment;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
@@ -801,7 +801,7 @@ public final class MulticastRoles {
             try {
                 return progress().awaitReceiveWithin(limit, "message to the group " + options.groupText());
             } catch (WorkCompletionException e) {
-                throw !DriverQuirks.isMessageTooLong(domain.context().driver(), e)
+                throw !DriverQuirks.isMessageTooLong(domain.context().driver(), e.status())
                         ? e
                         : new ScenarioException(
                                 Reason.SIZE_REFUSED,

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricDevice;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -243,7 +243,7 @@ public final class LocalRoles implements AutoCloseable {
 
     private void fail(Throwable failure) {
         synchronized (failures) {
-            if (isFlush(failure) || isLoss(failure)) {
+            if (mayFollow(failure)) {
                 awaitCause();
             }
             if (!(failure instanceof RoleCancelledException) && !failures.contains(failure)) {
@@ -254,13 +254,10 @@ public final class LocalRoles implements AutoCloseable {
         cancelled.set(true);
     }
 
-    private static boolean isFlush(Throwable failure) {
-        return failure instanceof WorkCompletionException completion
-                && completion.statusName().equals("IBV_WC_WR_FLUSH_ERR");
-    }
-
-    private static boolean isLoss(Throwable failure) {
-        return failure instanceof ScenarioException lost && lost.reason() == ScenarioException.Reason.PEER_LOST;
+    /** Returns whether a failure is what the failure of another role looks like from here. */
+    private static boolean mayFollow(Throwable failure) {
+        Cause cause = Cause.of(failure);
+        return cause == Cause.FLUSHED || cause == Cause.PEER_LOST;
     }
 
     /**

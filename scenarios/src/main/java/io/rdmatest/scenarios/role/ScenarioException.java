@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * disconnects, or something is not supported.
  *
  * <p>The message is one sentence with the cause and the cure. Failures of the fabric itself are {@link AssertionError}s
- * or {@link io.rdmatest.WorkCompletionException}s.
+ * or {@link io.rdmatest.verbs.WorkCompletionException}s.
  */
 public final class ScenarioException extends RuntimeException implements Cause.Carrier {
 

@@ -1,7 +1,6 @@
 package io.rdmatest.scenarios.rping;
 
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.role.ScenarioException;
@@ -9,6 +8,7 @@ import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
@@ -129,7 +129,7 @@ final class RpingLink {
 
     /** Tells whether a receive failed because the message did not fit. */
     static boolean isTooLong(String driver, WorkCompletionException failure) {
-        return (failure.wrId() & Progress.RECEIVE) != 0 && DriverQuirks.isMessageTooLong(driver, failure);
+        return (failure.wrId() & Progress.RECEIVE) != 0 && DriverQuirks.isMessageTooLong(driver, failure.status());
     }
 
     /**
@@ -156,11 +156,11 @@ final class RpingLink {
     }
 
     private boolean isGone(WorkCompletionException e) {
-        return switch (e.statusName()) {
-            case "IBV_WC_RETRY_EXC_ERR", "IBV_WC_RESP_TIMEOUT_ERR" -> true;
+        return switch (e.status()) {
+            case RETRY_EXC_ERR, RESP_TIMEOUT_ERR -> true;
             // What soft-RoCE answers for a process that is being ended: its queue pair can do no more.
-            case "IBV_WC_REM_OP_ERR" -> true;
-            case "IBV_WC_WR_FLUSH_ERR" -> link.isDisconnected();
+            case REM_OP_ERR -> true;
+            case WR_FLUSH_ERR -> link.isDisconnected();
             default -> false;
         };
     }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
@@ -31,6 +30,8 @@ import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.RawAddress;
 import io.rdmatest.verbs.RawConnection;
+import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -82,7 +83,7 @@ class PeerGoneIT {
         assertThat(failure)
                 .isInstanceOfSatisfying(
                         WorkCompletionException.class,
-                        completion -> assertThat(completion.statusName()).isEqualTo("IBV_WC_RETRY_EXC_ERR"));
+                        completion -> assertThat(completion.status()).isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR));
     }
 
     /** Is the server of a client that reads, vanishes or not, and returns what became of the client. */

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Cause;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.WorkCompletion.Status;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
@@ -68,7 +70,7 @@ class LocalRolesTests {
                         NONE,
                         context -> {
                             flushed.countDown();
-                            throw completion("IBV_WC_WR_FLUSH_ERR");
+                            throw completion(Status.WR_FLUSH_ERR);
                         },
                         NONE,
                         context -> {
@@ -76,7 +78,7 @@ class LocalRolesTests {
                             // Longer than a host that is busy for a moment.
                             assertThatThrownBy(() -> context.hear("nothing", Duration.ofMillis(500)))
                                     .isInstanceOf(RdmaTimeoutException.class);
-                            throw completion("IBV_WC_REM_ACCESS_ERR");
+                            throw completion(Status.REM_ACCESS_ERR);
                         },
                         LONG))
                 .isInstanceOf(WorkCompletionException.class)
@@ -94,7 +96,7 @@ class LocalRolesTests {
                             context -> {
                                 awaitUninterruptibly(both);
                                 follower.set(Thread.currentThread());
-                                throw completion("IBV_WC_WR_FLUSH_ERR");
+                                throw completion(Status.WR_FLUSH_ERR);
                             },
                             NONE,
                             context -> {
@@ -103,15 +105,15 @@ class LocalRolesTests {
                                         || follower.get().getState() != Thread.State.TIMED_WAITING) {
                                     Thread.onSpinWait();
                                 }
-                                throw completion("IBV_WC_REM_ACCESS_ERR");
+                                throw completion(Status.REM_ACCESS_ERR);
                             },
                             LONG))
                     .hasMessageContaining("IBV_WC_REM_ACCESS_ERR");
         }
     }
 
-    private static WorkCompletionException completion(String status) {
-        return new WorkCompletionException(status, 1, "", 0, "IBV_WC_SEND", 1, 17);
+    private static WorkCompletionException completion(Status status) {
+        return new WorkCompletionException(status, status.code(), 0, WorkCompletion.Opcode.SEND, 1, 17);
     }
 
     private static void awaitUninterruptibly(CountDownLatch latch) {

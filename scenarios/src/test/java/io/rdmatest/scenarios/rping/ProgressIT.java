@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
@@ -17,6 +16,7 @@ import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QueuePairModification;
+import io.rdmatest.verbs.WorkCompletionException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -123,7 +123,7 @@ class ProgressIT {
                 assertThat(messages.awaitMessageOrEnd("message")).isFalse();
                 return "";
             } catch (WorkCompletionException e) {
-                return e.statusName();
+                return e.status().ibvName();
             } finally {
                 leave.countDown();
             }

@@ -1,4 +1,6 @@
-package io.rdmatest;
+package io.rdmatest.verbs;
+
+import io.rdmatest.Cause;
 
 /**
  * Signals a work completion whose status is not {@code IBV_WC_SUCCESS}.
@@ -9,35 +11,37 @@ public final class WorkCompletionException extends RuntimeException implements C
 
     private static final long serialVersionUID = 1L;
 
-    private final String statusName;
+    private final WorkCompletion.Status status;
     private final int statusCode;
     private final int vendorError;
-    private final String opcode;
+    private final WorkCompletion.Opcode opcode;
     private final long wrId;
     private final int qpNumber;
 
     /**
      * Creates the exception.
      *
-     * @param statusName the status by its C name, for example {@code IBV_WC_REM_ACCESS_ERR}
-     * @param statusCode the status as a number
-     * @param explanation what the status means, in words
+     * @param status the status
+     * @param statusCode the status as a number, also where {@code status} is unknown
      * @param vendorError the device's own error code, 0 when it has none
      * @param opcode the operation; only a hint, since it is undefined for a failed completion
      * @param wrId the work request's identifier
      * @param qpNumber the queue pair's number
+     * @throws IllegalArgumentException if the status is a success
      */
     public WorkCompletionException(
-            String statusName,
+            WorkCompletion.Status status,
             int statusCode,
-            String explanation,
             int vendorError,
-            String opcode,
+            WorkCompletion.Opcode opcode,
             long wrId,
             int qpNumber) {
-        super("work request " + wrId + " on QP " + qpNumber + " completed with " + statusName + " (" + statusCode + ", "
-                + explanation + "), vendor error 0x" + Integer.toHexString(vendorError));
-        this.statusName = statusName;
+        super("work request " + wrId + " on QP " + qpNumber + " completed with " + status.ibvName() + " (" + statusCode
+                + ", " + status.explanation() + "), vendor error 0x" + Integer.toHexString(vendorError));
+        if (status == WorkCompletion.Status.SUCCESS) {
+            throw new IllegalArgumentException("A success is no failure: " + getMessage());
+        }
+        this.status = status;
         this.statusCode = statusCode;
         this.vendorError = vendorError;
         this.opcode = opcode;
@@ -47,12 +51,12 @@ public final class WorkCompletionException extends RuntimeException implements C
 
     @Override
     public Cause rdmaCause() {
-        return Cause.ofCompletion(statusName);
+        return status.cause();
     }
 
-    /** Returns the status by its C name. */
-    public String statusName() {
-        return statusName;
+    /** Returns the status. */
+    public WorkCompletion.Status status() {
+        return status;
     }
 
     /** Returns the status as a number. */
@@ -66,7 +70,7 @@ public final class WorkCompletionException extends RuntimeException implements C
     }
 
     /** Returns the operation; only a hint, since it is undefined for a failed completion. */
-    public String opcode() {
+    public WorkCompletion.Opcode opcode() {
         return opcode;
     }
 
