@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Measurement;
 import io.rdmatest.RejectReason;
@@ -212,8 +213,8 @@ public class ConnectionScenarios {
                 return e;
             }
         });
-        if (refusal.reason() != ScenarioException.Reason.REJECTED) {
-            throw new AssertionError("The refusal is " + refusal.reason() + ": " + refusal.getMessage(), refusal);
+        if (refusal.rdmaCause() != Cause.REJECTED) {
+            throw new AssertionError("The refusal is " + refusal.rdmaCause() + ": " + refusal.getMessage(), refusal);
         }
     }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Measurement;
 import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.FabricDevice;
@@ -18,7 +19,6 @@ import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.Delivery;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.LinkLayer;
 import java.net.Inet4Address;
@@ -242,7 +242,7 @@ public class MulticastScenarios {
                     cast.receiver("receiver", options);
                 }
             });
-            assertEquals(Reason.SIZE_REFUSED, refused.reason(), refused::getMessage);
+            assertEquals(Cause.SIZE_REFUSED, refused.rdmaCause(), refused::getMessage);
         }
     }
 
@@ -262,14 +262,14 @@ public class MulticastScenarios {
             if (device.portAttributes().linkLayer() == LinkLayer.INFINIBAND) {
                 throw e;
             }
-            assertEquals(Reason.UNSUPPORTED, e.reason(), e::getMessage);
+            assertEquals(Cause.UNSUPPORTED, e.rdmaCause(), e::getMessage);
             throw new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(e.getMessage()));
         }
     }
 
     /** What the device or the kernel can't do is a reason to skip; a device of the fabric that leads nowhere is none. */
     private static RuntimeException skipIfUnsupported(ScenarioException e) {
-        return e.reason() == Reason.UNSUPPORTED
+        return e.rdmaCause() == Cause.UNSUPPORTED
                 ? new TestAbortedException(SkipReason.UNSUPPORTED_BY_KERNEL.because(e.getMessage()))
                 : e;
     }

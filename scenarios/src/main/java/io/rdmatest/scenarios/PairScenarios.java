@@ -207,7 +207,7 @@ public class PairScenarios {
         private @Nullable Culprits explanation;
 
         /** Why pairs are not measured: what a busy host explains counts first. */
-        private ScenarioException.Reason why = ScenarioException.Reason.HOST_NOT_READY;
+        private Cause why = Cause.HOST_NOT_READY;
 
         private boolean knowsTimes;
         private boolean knowsShares;
@@ -242,9 +242,9 @@ public class PairScenarios {
         /** Takes the cause of a pair that is not measured. */
         void note(@Nullable Cause cause) {
             if (cause == Cause.HOST_BUSY) {
-                why = ScenarioException.Reason.HOST_BUSY;
-            } else if (cause == Cause.ATTEMPTS_DISAGREE && why == ScenarioException.Reason.HOST_NOT_READY) {
-                why = ScenarioException.Reason.ATTEMPTS_DISAGREE;
+                why = Cause.HOST_BUSY;
+            } else if (cause == Cause.ATTEMPTS_DISAGREE && why == Cause.HOST_NOT_READY) {
+                why = Cause.ATTEMPTS_DISAGREE;
             }
         }
 

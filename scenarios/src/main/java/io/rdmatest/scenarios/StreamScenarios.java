@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Measurement;
 import io.rdmatest.SkipReason;
 import io.rdmatest.junit.RdmaReport;
@@ -187,7 +188,7 @@ public class StreamScenarios {
                 return stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO);
             } catch (ScenarioException e) {
                 // The device sends less inline (-i).
-                throw e.reason() == ScenarioException.Reason.UNSUPPORTED
+                throw e.rdmaCause() == Cause.UNSUPPORTED
                         ? new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(e.getMessage()))
                         : e;
             }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.fabric.Fabric;
@@ -20,7 +21,6 @@ import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import java.io.PrintWriter;
@@ -135,7 +135,7 @@ class RstreamIT {
                 () -> run(options(lines.substring(0, bar) + IMPATIENT), options(lines.substring(bar + 1) + IMPATIENT)));
         // Either the server finds bytes left over, or the client misses the rest of its answer first.
         if (failure instanceof ScenarioException lost) {
-            assertThat(lost.reason()).isEqualTo(Reason.PEER_LOST);
+            assertThat(lost.rdmaCause()).isEqualTo(Cause.PEER_LOST);
         } else {
             assertThat(failure)
                     .isInstanceOf(AssertionError.class)
@@ -148,7 +148,7 @@ class RstreamIT {
         ScenarioException failure = catchThrowableOfType(
                 ScenarioException.class,
                 () -> run(options("-T v -S 1000 -C 9" + IMPATIENT), options("-T v -S 1000 -C 5")));
-        assertThat(failure.reason()).isEqualTo(Reason.PEER_LOST);
+        assertThat(failure.rdmaCause()).isEqualTo(Cause.PEER_LOST);
         // The server's own, unless the client was faster to say that the server, which gave up, is gone.
         assertThat(Stream.concat(Stream.of(failure), Stream.of(failure.getSuppressed())))
                 .anySatisfy(each -> assertThat(each)
@@ -167,7 +167,7 @@ class RstreamIT {
                         .join(SCENARIO);
             }
         });
-        assertThat(failure.reason()).isEqualTo(Reason.PEER_ABSENT);
+        assertThat(failure.rdmaCause()).isEqualTo(Cause.PEER_ABSENT);
         assertThat(failure).hasMessageContaining("within 3000 ms");
     }
 
@@ -178,12 +178,12 @@ class RstreamIT {
                 options("-C 1").withServerAddress(address).withPort(PORT))));
         assertThat(rsocket)
                 .isInstanceOfSatisfying(
-                        ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_ABSENT));
+                        ScenarioException.class, e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_ABSENT));
         Throwable tcp = catchThrowable(() -> alone(new StreamRoles.Client(
                 options("-C 1 -T s").withServerAddress(address).withPort(PORT))));
         assertThat(tcp)
                 .isInstanceOfSatisfying(
-                        ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_ABSENT));
+                        ScenarioException.class, e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_ABSENT));
     }
 
     @Test
@@ -274,7 +274,7 @@ class RstreamIT {
             client.kill();
             assertThat(failure(server))
                     .isInstanceOfSatisfying(
-                            ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_LOST));
+                            ScenarioException.class, e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_LOST));
         } finally {
             context.cancelled.set(true);
         }
@@ -297,7 +297,7 @@ class RstreamIT {
             server.kill();
             assertThat(failure(client))
                     .isInstanceOfSatisfying(
-                            ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_LOST));
+                            ScenarioException.class, e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_LOST));
         } finally {
             context.cancelled.set(true);
         }

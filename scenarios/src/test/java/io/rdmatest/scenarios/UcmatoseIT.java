@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
@@ -21,7 +22,6 @@ import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
 import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import io.rdmatest.verbs.QpState;
@@ -164,7 +164,7 @@ class UcmatoseIT {
         "-C 11, REJECTED, This side has -c 1 -C 11",
         "-S 101, SIZE_REFUSED, This side has messages of 101 bytes"
     })
-    void optionsThatDifferAreNamedByBothSidesAtOnce(String line, Reason reason, String text) {
+    void optionsThatDifferAreNamedByBothSidesAtOnce(String line, Cause reason, String text) {
         UcmatoseOptions other = OptionLine.parse(UcmatoseOptions.class, line).withTimeout(STEP);
         ScenarioException[] failures = new ScenarioException[2];
         LocalRoles roles = new LocalRoles();
@@ -183,8 +183,8 @@ class UcmatoseIT {
         }
 
         assertThat(failures[0]).hasMessageStartingWith(text);
-        assertThat(failures[0].reason()).isEqualTo(reason);
-        assertThat(failures[1].reason()).isEqualTo(reason);
+        assertThat(failures[0].rdmaCause()).isEqualTo(reason);
+        assertThat(failures[1].rdmaCause()).isEqualTo(reason);
     }
 
     @Test
@@ -197,7 +197,7 @@ class UcmatoseIT {
                 ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> server.join(SCENARIO));
 
                 // The program gives its first connection up as well.
-                assertThat(failure.reason()).isEqualTo(Reason.PEER_LOST);
+                assertThat(failure.rdmaCause()).isEqualTo(Cause.PEER_LOST);
                 client.awaitOutput("RDMA_CM_EVENT_REJECTED, error: 28");
             }
         }
@@ -213,7 +213,7 @@ class UcmatoseIT {
 
             ScenarioException failure = failure(options -> options.withPort(bound.localPort()));
 
-            assertThat(failure.reason()).isEqualTo(Reason.PEER_ABSENT);
+            assertThat(failure.rdmaCause()).isEqualTo(Cause.PEER_ABSENT);
             assertThat(failure)
                     .hasMessageContaining("Nobody listens at ")
                     .hasMessageContaining("start the server first");
@@ -224,7 +224,7 @@ class UcmatoseIT {
     void anAddressWithoutRdmaHasNoRoute() {
         ScenarioException failure = failure(options -> options.withPort(7471).withServerAddress("127.0.0.1"));
 
-        assertThat(failure.reason()).isEqualTo(Reason.NO_ROUTE);
+        assertThat(failure.rdmaCause()).isEqualTo(Cause.NO_ROUTE);
         assertThat(failure).hasMessageContaining("127.0.0.1");
     }
 
@@ -232,7 +232,7 @@ class UcmatoseIT {
     void anUnknownNameHasNoRoute() {
         ScenarioException failure = failure(options -> options.withPort(7471).withServerAddress("nobody.invalid"));
 
-        assertThat(failure.reason()).isEqualTo(Reason.NO_ROUTE);
+        assertThat(failure.rdmaCause()).isEqualTo(Cause.NO_ROUTE);
         assertThat(failure).hasMessageContaining("nobody.invalid");
     }
 
@@ -242,7 +242,7 @@ class UcmatoseIT {
                 .withAddressFormat(Format.GID)
                 .withServerAddress(device.gid().gid().toString()));
 
-        assertThat(failure.reason()).isEqualTo(Reason.UNSUPPORTED);
+        assertThat(failure.rdmaCause()).isEqualTo(Cause.UNSUPPORTED);
         assertThat(failure).hasMessageContaining("InfiniBand ports only");
     }
 
@@ -269,7 +269,7 @@ class UcmatoseIT {
             server.kill();
             ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> client.join(SCENARIO));
 
-            assertThat(failure.reason()).isEqualTo(Reason.PEER_LOST);
+            assertThat(failure.rdmaCause()).isEqualTo(Cause.PEER_LOST);
             assertThat(failure).hasMessageContaining("in mid-transfer");
         }
     }
@@ -321,7 +321,7 @@ class UcmatoseIT {
         try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-S", 100)) {
             ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> connect(server, options));
 
-            assertThat(failure.reason()).isEqualTo(Reason.SIZE_REFUSED);
+            assertThat(failure.rdmaCause()).isEqualTo(Cause.SIZE_REFUSED);
             assertThat(failure).hasMessageContaining("same -S");
         }
     }
@@ -333,7 +333,7 @@ class UcmatoseIT {
         try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-c", 2)) {
             ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> connect(server, options));
 
-            assertThat(failure.reason()).isEqualTo(Reason.REJECTED);
+            assertThat(failure.rdmaCause()).isEqualTo(Cause.REJECTED);
             assertThat(failure).hasMessageContaining("same -c");
         }
     }

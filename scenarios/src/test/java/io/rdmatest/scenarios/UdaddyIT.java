@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Ledger;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
@@ -16,7 +17,6 @@ import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.scenarios.udaddy.UdaddyOptions;
 import io.rdmatest.scenarios.udaddy.UdaddyRoles;
 import java.net.InetSocketAddress;
@@ -108,7 +108,7 @@ class UdaddyIT {
 
             ScenarioException failure = failure(options -> options.withPort(bound.localPort()));
 
-            assertThat(failure.reason()).isEqualTo(Reason.PEER_ABSENT);
+            assertThat(failure.rdmaCause()).isEqualTo(Cause.PEER_ABSENT);
             assertThat(failure).hasMessageContaining("Nobody listens at ");
         }
     }
@@ -119,7 +119,7 @@ class UdaddyIT {
 
         ScenarioException failure = failure(options -> options.withPort(7174).withSizeBytes(mtu + 1));
 
-        assertThat(failure.reason()).isEqualTo(Reason.SIZE_REFUSED);
+        assertThat(failure.rdmaCause()).isEqualTo(Cause.SIZE_REFUSED);
         assertThat(failure).hasMessageContaining("exceeds the active MTU of " + mtu);
     }
 
@@ -127,13 +127,13 @@ class UdaddyIT {
     void theIpoibPortSpaceIsOfInfinibandOnly() {
         ScenarioException failure = failure(options -> options.withPort(7174).withPortSpace(PortSpace.IPOIB));
 
-        assertThat(failure.reason()).isEqualTo(Reason.UNSUPPORTED);
+        assertThat(failure.rdmaCause()).isEqualTo(Cause.UNSUPPORTED);
         assertThat(failure).hasMessageContaining("IPOIB");
     }
 
     @ParameterizedTest
     @CsvSource({"2, 10, 100, REJECTED", "1, 11, 100, REJECTED", "1, 10, 101, SIZE_REFUSED"})
-    void optionsThatDifferAreNamedByBothSides(int paths, int messages, int size, Reason reason) {
+    void optionsThatDifferAreNamedByBothSides(int paths, int messages, int size, Cause reason) {
         ScenarioException[] failures = new ScenarioException[2];
         LocalRoles roles = new LocalRoles();
         try {
@@ -148,8 +148,8 @@ class UdaddyIT {
             roles.close();
         }
 
-        assertThat(failures[0].reason()).isEqualTo(reason);
-        assertThat(failures[1].reason()).isEqualTo(reason);
+        assertThat(failures[0].rdmaCause()).isEqualTo(reason);
+        assertThat(failures[1].rdmaCause()).isEqualTo(reason);
     }
 
     private ScenarioException failure(UnaryOperator<UdaddyOptions> change) {

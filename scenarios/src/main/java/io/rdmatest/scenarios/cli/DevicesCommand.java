@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.Cause;
 import io.rdmatest.ExitStatus;
 import io.rdmatest.RdmaException;
 import io.rdmatest.fabric.Fabric;
@@ -8,7 +9,6 @@ import io.rdmatest.fabric.FabricException;
 import io.rdmatest.scenarios.command.JsonCommand;
 import io.rdmatest.scenarios.command.Outcome;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
@@ -52,7 +52,7 @@ final class DevicesCommand extends JsonCommand {
         Map<String, String> unusable = only == null ? RdmaDevice.unusable() : Map.of();
         if (devices.isEmpty() && unusable.isEmpty()) {
             throw new ScenarioException(
-                    Reason.HOST_NOT_READY,
+                    Cause.HOST_NOT_READY,
                     "this host has no RDMA device: load the driver of the adapter, or create a soft-RoCE device as root"
                             + " ('modprobe rdma_rxe', 'rdma link add rxe0 type rxe netdev eth0')");
         }

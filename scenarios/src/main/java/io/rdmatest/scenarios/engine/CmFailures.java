@@ -1,11 +1,11 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.util.Optional;
 
 /** Explains events and failed calls of the connection manager in one sentence. */
@@ -29,13 +29,13 @@ public final class CmFailures {
             case REJECTED, UNREACHABLE -> {
                 Optional<RejectReason> reason = event.rejectReason();
                 if (reason.isEmpty()) {
-                    yield new ScenarioException(Reason.PEER_ABSENT, peer + " did not answer" + because, cause);
+                    yield new ScenarioException(Cause.PEER_ABSENT, peer + " did not answer" + because, cause);
                 }
                 if (reason.get().nobodyListens()) {
                     yield nobodyListens(peer, cause);
                 }
                 yield new ScenarioException(
-                        Reason.REJECTED,
+                        Cause.REJECTED,
                         reason.get().byPeerProgram()
                                 ? "The program at " + peer + " rejected the connection: " + cure
                                 : "The connection to " + peer + " was rejected" + because,
@@ -45,12 +45,12 @@ public final class CmFailures {
                 event.errnoName().equals("ETIMEDOUT") ? noHost(peer, cause) : noRoute(peer + because, cause);
             case ROUTE_ERROR -> noRoute(peer + because, cause);
             case DEVICE_REMOVAL ->
-                new ScenarioException(Reason.HOST_NOT_READY, "The RDMA device was removed while it was in use", cause);
+                new ScenarioException(Cause.HOST_NOT_READY, "The RDMA device was removed while it was in use", cause);
             case DISCONNECTED ->
-                new ScenarioException(Reason.PEER_LOST, peer + " ended the connection in mid-transfer", cause);
+                new ScenarioException(Cause.PEER_LOST, peer + " ended the connection in mid-transfer", cause);
             case CONNECT_ERROR ->
                 new ScenarioException(
-                        Reason.PEER_LOST,
+                        Cause.PEER_LOST,
                         "The connection to " + peer + " failed while it was being established" + because,
                         cause);
             default -> cause;
@@ -59,7 +59,7 @@ public final class CmFailures {
 
     private static ScenarioException nobodyListens(String peer, Throwable cause) {
         return new ScenarioException(
-                Reason.PEER_ABSENT,
+                Cause.PEER_ABSENT,
                 "Nobody listens at " + peer
                         + ": start the server first, and give both sides the same port and port space",
                 cause);
@@ -89,7 +89,7 @@ public final class CmFailures {
     }
 
     private static ScenarioException noRoute(String peer, Throwable cause) {
-        return new ScenarioException(Reason.NO_ROUTE, "No RDMA route leads to " + peer, cause);
+        return new ScenarioException(Cause.NO_ROUTE, "No RDMA route leads to " + peer, cause);
     }
 
     /**
@@ -99,7 +99,7 @@ public final class CmFailures {
      */
     public static ScenarioException noHost(String peer, Throwable cause) {
         return new ScenarioException(
-                Reason.PEER_ABSENT,
+                Cause.PEER_ABSENT,
                 peer + " did not answer (address resolution timed out): check the address, and that the host and the"
                         + " gateway are up",
                 cause);
@@ -115,13 +115,13 @@ public final class CmFailures {
         return switch (failure.errnoName()) {
             case "ENODEV", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EAFNOSUPPORT" ->
                 new ScenarioException(
-                        Reason.NO_ROUTE,
+                        Cause.NO_ROUTE,
                         "No RDMA device of this host leads to " + address + " (" + failure.errnoName()
                                 + "): give an address on the network of an RDMA device, './rdmatest devices' lists them",
                         failure);
             case "EADDRINUSE" ->
                 new ScenarioException(
-                        Reason.HOST_NOT_READY,
+                        Cause.HOST_NOT_READY,
                         "The port of " + address
                                 + " is in use on this host: end the program that uses it, or give another port",
                         failure);

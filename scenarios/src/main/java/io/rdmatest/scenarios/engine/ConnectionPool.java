@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
@@ -86,13 +86,13 @@ public final class ConnectionPool implements AutoCloseable {
         int work = Math.max(1, messages);
         if (work > limits.maxQpWr() || work > limits.maxCqe()) {
             throw new ScenarioException(
-                    Reason.UNSUPPORTED,
+                    Cause.UNSUPPORTED,
                     "%d messages are too many for %s: a queue pair holds %d requests, a completion queue %d; give a smaller -C"
                             .formatted(messages, device.deviceName(), limits.maxQpWr(), limits.maxCqe()));
         }
         if (connections > limits.maxQp()) {
             throw new ScenarioException(
-                    Reason.UNSUPPORTED,
+                    Cause.UNSUPPORTED,
                     "%d connections are more than the %d queue pairs of %s (max_qp); give a smaller -c"
                             .formatted(connections, limits.maxQp(), device.deviceName()));
         }
@@ -194,7 +194,7 @@ public final class ConnectionPool implements AutoCloseable {
                     + " queue pairs (max_qp), also for other programs, and each needs locked memory; raise 'ulimit"
                     + " -l', end other programs, or give smaller -c and -C";
         }
-        return new ScenarioException(Reason.HOST_NOT_READY, reached + cure, failure);
+        return new ScenarioException(Cause.HOST_NOT_READY, reached + cure, failure);
     }
 
     /** Returns the work request id of a message of a connection; both are counted from 0. */

@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.Cause;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
@@ -96,7 +96,7 @@ public final class DeviceBinding {
         GidEntry gid = wanted.gid();
         if (vector != null && vector.gidIndex() != gid.index()) {
             throw new ScenarioException(
-                    Reason.WRONG_DEVICE,
+                    Cause.WRONG_DEVICE,
                     ("%s uses GID index %d of %s/%d (%s), not %d (%s, %s), which is under test. rdma_cm finds the index by the"
                                     + " address and by the port's default type of GID: choose the GID that it uses, or connect"
                                     + " without rdma_cm")
@@ -125,7 +125,7 @@ public final class DeviceBinding {
     private static void require(FabricDevice wanted, String device, int port, String connection) {
         if (!device.equals(wanted.device().name()) || port != wanted.port()) {
             throw new ScenarioException(
-                    Reason.WRONG_DEVICE,
+                    Cause.WRONG_DEVICE,
                     "%s uses %s/%d, not %s/%d, which is under test: the address of the peer, or the route to it, belongs to another device"
                             .formatted(connection, device, port, wanted.device().name(), wanted.port()));
         }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -12,7 +13,6 @@ import io.rdmatest.scenarios.options.ConnectionOptions;
 import io.rdmatest.scenarios.role.PeerPlan;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.LinkLayer;
@@ -262,7 +262,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
         return PeerPlan.decode(event.privateData())
                 .<RuntimeException>map(refusal -> plan(-1).disagreement(refusal)
                         .orElseGet(() -> new ScenarioException(
-                                Reason.REJECTED,
+                                Cause.REJECTED,
                                 "The server at " + peer + " has all its " + refusal.connections() + " " + plural
                                         + ": start one client only, or the server again")))
                 .orElseGet(() -> CmFailures.of(event, wanted, peer, cure));
@@ -369,7 +369,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
     /** Explains that the peer sends more than this side expects. */
     protected final ScenarioException tooLong(String on, Throwable cause) {
         return new ScenarioException(
-                Reason.SIZE_REFUSED,
+                Cause.SIZE_REFUSED,
                 "The peer sends more than the %d bytes of -S %s: start both sides with the same -S".formatted(size, on),
                 cause);
     }

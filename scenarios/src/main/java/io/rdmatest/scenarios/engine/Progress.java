@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.role.Placement;
@@ -193,7 +194,7 @@ public final class Progress {
 
     private static ScenarioException lost(String what) {
         return new ScenarioException(
-                ScenarioException.Reason.PEER_LOST,
+                Cause.PEER_LOST,
                 "The peer ended the connection while this side waited for the " + what + "; its own output says why");
     }
 

@@ -12,7 +12,6 @@ import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.time.Duration;
@@ -86,7 +85,7 @@ final class LocalCell implements CellContext {
         if (failure instanceof TestAbortedException skipped) {
             throw skipped;
         }
-        if (failure instanceof ScenarioException why && why.reason() == Reason.UNSUPPORTED) {
+        if (failure instanceof ScenarioException why && why.rdmaCause() == Cause.UNSUPPORTED) {
             throw new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(why.getMessage()));
         }
         if (failure != null) {
@@ -213,7 +212,7 @@ final class LocalCell implements CellContext {
         return switch (failure) {
             case UnexpectedCmEventException e -> e.got().equals("RDMA_CM_EVENT_REJECTED");
             case RdmaException e -> e.errnoName().equals("ECONNREFUSED");
-            case ScenarioException e -> e.reason() == Reason.PEER_ABSENT;
+            case ScenarioException e -> e.rdmaCause() == Cause.PEER_ABSENT;
             default -> false;
         };
     }

@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios.mckey;
 
+import io.rdmatest.Cause;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.mckey.MulticastMessage.Form;
 import io.rdmatest.scenarios.mckey.MulticastMessage.Kind;
 import io.rdmatest.scenarios.role.Delivery;
 import io.rdmatest.scenarios.role.Delivery.Proof;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Gid;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -321,7 +321,7 @@ final class MulticastInbox {
             unannounced++;
         } else if (source.end - first < messages && source.account.received() == source.end - first) {
             throw new ScenarioException(
-                    Reason.PEER_LOST,
+                    Cause.PEER_LOST,
                     "The sender, QP %d, sends %d messages, but this receiver expects %d: give both sides the same -C"
                             .formatted(source.queuePair, source.end - first, messages));
         }

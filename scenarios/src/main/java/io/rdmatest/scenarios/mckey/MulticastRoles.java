@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.mckey;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -20,7 +21,6 @@ import io.rdmatest.scenarios.role.DeliveryError;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.CompletionChannel;
@@ -231,7 +231,7 @@ public final class MulticastRoles {
         public Received run(RoleContext context) {
             if (options.sendOnly() && options.messages() > 0) {
                 throw new ScenarioException(
-                        Reason.UNSUPPORTED,
+                        Cause.UNSUPPORTED,
                         "A send-only member (-o) receives nothing: use -o with the sender (-s), or -C 0");
             }
             try (Member member = new Member(context, options)) {
@@ -349,7 +349,7 @@ public final class MulticastRoles {
                 context.tell(member.joined());
                 if (!member.awaitMessage(options.timeout())) {
                     throw new ScenarioException(
-                            Reason.PEER_ABSENT,
+                            Cause.PEER_ABSENT,
                             "No message to the group %s arrived within %d ms. Check that the switches forward the group: IGMP or MLD snooping with a querier, or the subnet manager"
                                     .formatted(
                                             options.groupText(),
@@ -422,7 +422,7 @@ public final class MulticastRoles {
             InetAddress group = options.group();
             if (group == null && options.unmappedGroup() == null) {
                 throw new ScenarioException(
-                        Reason.UNSUPPORTED, "There is no group to join: give its address (-m) or its MGID (-M)");
+                        Cause.UNSUPPORTED, "There is no group to join: give its address (-m) or its MGID (-M)");
             }
             InetAddress bind = options.bind();
             if (bind != null && !bind.isAnyLocalAddress()) {
@@ -434,7 +434,7 @@ public final class MulticastRoles {
             boolean ipv4 = group instanceof Inet4Address;
             return Addresses.find(context.device(), ipv4)
                     .orElseThrow(() -> new ScenarioException(
-                            Reason.NO_ROUTE,
+                            Cause.NO_ROUTE,
                             "The network interface of %s has no %s address to join %s from: add an address to it, or choose another device"
                                     .formatted(
                                             context.device().device().name(),
@@ -464,7 +464,7 @@ public final class MulticastRoles {
 
         private RuntimeException noRoute(InetAddress local, RuntimeException cause) {
             return new ScenarioException(
-                    Reason.NO_ROUTE,
+                    Cause.NO_ROUTE,
                     "No RDMA device reaches %2$s from %1$s: give -b an address of its network interface, or another --device (%3$s)"
                             .formatted(local.getHostAddress(), options.groupText(), cause.getMessage()),
                     cause);
@@ -482,14 +482,14 @@ public final class MulticastRoles {
                     || (options.unmappedGroup() != null
                             && !options.unmappedGroup().isIpv4Mapped());
             String cure = ipv6 && e.call().contains("join") ? "; on RoCE v2 use an IPv4 group" : "";
-            return new ScenarioException(Reason.UNSUPPORTED, what + cure + ": " + e.getMessage(), e);
+            return new ScenarioException(Cause.UNSUPPORTED, what + cure + ": " + e.getMessage(), e);
         }
 
         /** Checks the limits of the port before the group is joined. */
         private void requirePort(CmId id) {
             if (options.isChosenBySubnet() && port.linkLayer() == LinkLayer.ETHERNET) {
                 throw new ScenarioException(
-                        Reason.UNSUPPORTED,
+                        Cause.UNSUPPORTED,
                         "%s lets the subnet administrator choose the group, which only InfiniBand has: name a group, such as"
                                         .formatted(options.groupText())
                                 + " 239.1.1.1");
@@ -497,7 +497,7 @@ public final class MulticastRoles {
             int mtu = port.activeMtu().bytes();
             if (options.sizeBytes() > mtu) {
                 throw new ScenarioException(
-                        Reason.SIZE_REFUSED,
+                        Cause.SIZE_REFUSED,
                         "A message of %d bytes exceeds the active MTU of the port, %d bytes: choose a smaller -S, or raise the"
                                         .formatted(options.sizeBytes(), mtu)
                                 + " MTU on the whole path");
@@ -505,7 +505,7 @@ public final class MulticastRoles {
             int most = id.context().attributes().maxMcastQpAttach();
             if (!options.sendOnly() && most > 0 && options.queuePairs() > most) {
                 throw new ScenarioException(
-                        Reason.UNSUPPORTED,
+                        Cause.UNSUPPORTED,
                         "The device attaches at most %d queue pairs to a group, but -c has %d: choose a smaller -c, or"
                                         .formatted(most, options.queuePairs())
                                 + " send with send-only members (-o), which are not attached");
@@ -633,7 +633,7 @@ public final class MulticastRoles {
         /** Explains ENOMEM: librdmacm attaches the queue pair to the group, and the device's limit is reached. */
         private ScenarioException full(CmId id, UnexpectedCmEventException e) {
             return new ScenarioException(
-                    Reason.UNSUPPORTED,
+                    Cause.UNSUPPORTED,
                     "Can't join the group %s with %s: the device attaches at most %d queue pairs of all programs to a group (%s)"
                             .formatted(
                                     options.groupText(),
@@ -779,7 +779,7 @@ public final class MulticastRoles {
                 if (!awaitMessage(any ? options.timeout() : patience)) {
                     if (!any) {
                         throw new ScenarioException(
-                                Reason.PEER_ABSENT,
+                                Cause.PEER_ABSENT,
                                 "No message to the group %s arrived within %d ms: is there a sender (mckey -s) to the same group, in"
                                                 .formatted(options.groupText(), patience.toMillis())
                                         + " the same port space and network?");
@@ -804,7 +804,7 @@ public final class MulticastRoles {
                 throw !DriverQuirks.isMessageTooLong(domain.context().driver(), e.status())
                         ? e
                         : new ScenarioException(
-                                Reason.SIZE_REFUSED,
+                                Cause.SIZE_REFUSED,
                                 "A received message is larger than %d bytes: give the receiver the sender's -S (%s)"
                                         .formatted(options.sizeBytes(), e.getMessage()),
                                 e);

@@ -22,6 +22,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.ser.std.StdSerializer;
+import io.rdmatest.Cause;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.peer.FailureTypes;
@@ -38,7 +39,6 @@ import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import io.rdmatest.scenarios.rstream.StreamRoles;
@@ -166,9 +166,9 @@ final class RoleTypes {
     private static final FailureTypes FAILURES = FailureTypes.core()
             .with(
                     ScenarioException.class,
-                    failure -> Map.of("reason", failure.reason().name()),
+                    failure -> Map.of("reason", failure.rdmaCause().name()),
                     (message, details) -> new ScenarioException(
-                            Reason.valueOf(details.getOrDefault("reason", "")),
+                            Cause.valueOf(details.getOrDefault("reason", "")),
                             Objects.requireNonNullElse(message, "")))
             .with(
                     FabricException.class,

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.options;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.AddressInfo;
@@ -7,7 +8,6 @@ import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.AddressInfo.Hints;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Gid;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -75,7 +75,7 @@ public final class AddressTexts {
     public static void requireOneFamily(String own, InetAddress from, String peer, InetAddress to) {
         if (from instanceof Inet4Address != to instanceof Inet4Address) {
             throw new ScenarioException(
-                    Reason.NO_ROUTE,
+                    Cause.NO_ROUTE,
                     "The local address %s is %s, but the peer's address %s is %s: give two addresses of one family"
                             .formatted(own, family(from), peer, family(to)));
         }
@@ -98,12 +98,12 @@ public final class AddressTexts {
                     .getFirst();
         } catch (RdmaException e) {
             throw new ScenarioException(
-                    Reason.NO_ROUTE,
+                    Cause.NO_ROUTE,
                     "The address " + address + " is unknown: check the name, or give a numeric address",
                     e);
         } catch (RdmaTimeoutException e) {
             throw new ScenarioException(
-                    Reason.NO_ROUTE,
+                    Cause.NO_ROUTE,
                     "The address " + address
                             + " can't be looked up, because the name service does not answer: give a numeric address"
                             + " with -f ip",
@@ -127,7 +127,7 @@ public final class AddressTexts {
     /** Explains why a native address can't be used. */
     public static ScenarioException unsupported(String address, @Nullable Throwable cause) {
         return new ScenarioException(
-                Reason.UNSUPPORTED,
+                Cause.UNSUPPORTED,
                 "The GID " + address
                         + " can't be used as a native address (AF_IB): the kernel supports that on InfiniBand ports"
                         + " only; on RoCE and iWARP give the IP address and leave out -f",

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.options;
 
+import io.rdmatest.Cause;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.DeviceContext;
@@ -32,7 +33,7 @@ public final class Addresses {
         boolean ipv4 = like instanceof Inet4Address;
         if (device.node().gid().index().isPresent() && device.address() instanceof Inet4Address != ipv4) {
             throw new ScenarioException(
-                    ScenarioException.Reason.NO_ROUTE,
+                    Cause.NO_ROUTE,
                     "GID %d of %s is %s, of another address family than %s: choose a GID of the same family, './rdmatest devices' lists them"
                             .formatted(
                                     device.gid().index(),
@@ -42,7 +43,7 @@ public final class Addresses {
         }
         return find(device, ipv4)
                 .orElseThrow(() -> new ScenarioException(
-                        ScenarioException.Reason.NO_ROUTE,
+                        Cause.NO_ROUTE,
                         "The network interface of %s has no %s address, but %s is one: add an address to it, or choose another device"
                                 .formatted(device.device().name(), ipv4 ? "IPv4" : "IPv6", like.getHostAddress())));
     }
@@ -62,7 +63,7 @@ public final class Addresses {
             if (context.gidTable(device.port()).stream()
                     .noneMatch(entry -> entry.gid().equals(wanted))) {
                 throw new ScenarioException(
-                        ScenarioException.Reason.NO_ROUTE,
+                        Cause.NO_ROUTE,
                         "%s is not an address of %s/%d, but both were given: leave one of the two out, or give an address of the device,"
                                         .formatted(
                                                 address.getHostAddress(),

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.pairs;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
@@ -236,7 +237,7 @@ public final class PairRoles {
                 return super.hear(what, START);
             } catch (RdmaTimeoutException e) {
                 throw new ScenarioException(
-                        ScenarioException.Reason.HOST_NOT_READY,
+                        Cause.HOST_NOT_READY,
                         "The agent of the other side did not send the " + what + " within " + START.toSeconds() + " s",
                         e);
             }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.pairs;
 
+import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.Payload;
@@ -599,7 +600,7 @@ final class PairStream implements AutoCloseable {
         for (Lane lane : lanes) {
             if (lane.link().isDisconnected()) {
                 throw new ScenarioException(
-                        ScenarioException.Reason.PEER_LOST,
+                        Cause.PEER_LOST,
                         "The peer ended connection " + lane.index + " in the middle of the stream");
             }
         }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Cause;
 import io.rdmatest.scenarios.engine.Payload;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -76,7 +77,7 @@ public record PeerPlan(Program program, int connections, int messages, int sizeB
         }
         if (peer.sizeBytes != sizeBytes && messages > 0) {
             return Optional.of(new ScenarioException(
-                    ScenarioException.Reason.SIZE_REFUSED,
+                    Cause.SIZE_REFUSED,
                     "This side has messages of %d bytes, the peer has %d: start both sides with the same -S"
                             .formatted(sizeBytes, peer.sizeBytes)));
         }
@@ -84,7 +85,7 @@ public record PeerPlan(Program program, int connections, int messages, int sizeB
     }
 
     private static ScenarioException rejected(String message) {
-        return new ScenarioException(ScenarioException.Reason.REJECTED, message);
+        return new ScenarioException(Cause.REJECTED, message);
     }
 
     /** Returns the {@link Payload} number of a message, which is unique in a run. */

@@ -14,78 +14,33 @@ public final class ScenarioException extends RuntimeException implements Cause.C
 
     private static final long serialVersionUID = 1L;
 
-    /** The reason why the role ended. */
-    public enum Reason {
-
-        /** No listener, no client, or no answer before data flowed. */
-        PEER_ABSENT(Cause.PEER_ABSENT),
-
-        /** The device, the kernel or the fabric cannot do this. */
-        UNSUPPORTED(Cause.UNSUPPORTED),
-
-        /** The listener rejected. */
-        REJECTED(Cause.REJECTED),
-
-        /** The address has no route over an RDMA device. */
-        NO_ROUTE(Cause.NO_ROUTE),
-
-        /** A connection is on another device, port or GID than the one under test. */
-        WRONG_DEVICE(Cause.WRONG_DEVICE),
-
-        /** The peer disconnected or stopped acknowledging in the middle of the transfer. */
-        PEER_LOST(Cause.PEER_LOST),
-
-        /** The message is too large for the peer or the path MTU. */
-        SIZE_REFUSED(Cause.SIZE_REFUSED),
-
-        /** A host was too busy to measure. */
-        HOST_BUSY(Cause.HOST_BUSY),
-
-        /** Each attempt of a measurement showed something else. */
-        ATTEMPTS_DISAGREE(Cause.ATTEMPTS_DISAGREE),
-
-        /** This host can't run it: no device, no library, too little lockable memory, no permission. */
-        HOST_NOT_READY(Cause.HOST_NOT_READY);
-
-        private final Cause cause;
-
-        Reason(Cause cause) {
-            this.cause = cause;
-        }
-    }
-
-    private final Reason reason;
+    private final Cause rdmaCause;
 
     /**
      * Creates the exception without an underlying failure.
      *
-     * @param reason the class of reason
+     * @param why what went wrong
      * @param message one sentence that names the cause and the cure
      */
-    public ScenarioException(Reason reason, String message) {
+    public ScenarioException(Cause why, String message) {
         super(message);
-        this.reason = reason;
+        this.rdmaCause = why;
     }
 
     /**
      * Creates the exception.
      *
-     * @param reason the class of reason
+     * @param why what went wrong
      * @param message one sentence that names the cause and the cure
      * @param cause the underlying failure; may be null
      */
-    public ScenarioException(Reason reason, String message, @Nullable Throwable cause) {
+    public ScenarioException(Cause why, String message, @Nullable Throwable cause) {
         super(message, cause);
-        this.reason = reason;
-    }
-
-    /** Returns the class of reason. */
-    public Reason reason() {
-        return reason;
+        this.rdmaCause = why;
     }
 
     @Override
     public Cause rdmaCause() {
-        return reason.cause;
+        return rdmaCause;
     }
 }

@@ -1,11 +1,11 @@
 package io.rdmatest.scenarios.rping;
 
+import io.rdmatest.Cause;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.MemoryRegion;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -145,13 +145,13 @@ final class RpingClient {
         return switch (hello.get().kind()) {
             case SIZE_REFUSED ->
                 new ScenarioException(
-                        Reason.SIZE_REFUSED,
+                        Cause.SIZE_REFUSED,
                         "The rping server takes pings of at most %d bytes, not %d: start it with -S %d or ping with less"
                                 .formatted(hello.get().sizeBytes(), options.sizeBytes(), options.sizeBytes()),
                         refusal);
             case TOO_MANY_CLIENTS ->
                 new ScenarioException(
-                        Reason.REJECTED,
+                        Cause.REJECTED,
                         "The rping server serves as many clients as it may: try again later or raise its limit",
                         refusal);
             case REQUEST, ACCEPTED -> refusal;
@@ -167,7 +167,7 @@ final class RpingClient {
         boolean left = failure instanceof ScenarioException;
         if (left && pings == 0 && RpingHello.read(link.peerData()).isEmpty()) {
             return new ScenarioException(
-                    Reason.SIZE_REFUSED,
+                    Cause.SIZE_REFUSED,
                     "The rping server ended the connection at the first ping without answering it; its -S is probably"
                             + " smaller than " + options.sizeBytes() + ": start it with -S " + options.sizeBytes()
                             + ", the C program takes up to " + RpingPattern.MAX_SIZE,

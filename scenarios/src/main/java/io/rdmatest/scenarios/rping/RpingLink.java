@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.rping;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
@@ -147,12 +148,12 @@ final class RpingLink {
                     .formatted(pings, e.getMessage());
         } else if (failure instanceof RdmaTimeoutException e && pings > 0) {
             what = "stopped answering after %d pings: %s".formatted(pings, e.getMessage());
-        } else if (failure instanceof ScenarioException e && e.reason() == ScenarioException.Reason.PEER_LOST) {
+        } else if (failure instanceof ScenarioException e && e.rdmaCause() == Cause.PEER_LOST) {
             what = "left in the middle of ping %d; its own output says why".formatted(pings);
         } else {
             return null;
         }
-        return new ScenarioException(ScenarioException.Reason.PEER_LOST, "The rping " + peer + " " + what, failure);
+        return new ScenarioException(Cause.PEER_LOST, "The rping " + peer + " " + what, failure);
     }
 
     private boolean isGone(WorkCompletionException e) {

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.rping;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
@@ -9,7 +10,6 @@ import io.rdmatest.scenarios.role.ForwardingContext;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.MemoryRegion;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -218,7 +218,7 @@ final class RpingServer {
             id.reject(new RpingHello(kind, options.sizeBytes(), 0).toBytes());
         }
         return new ScenarioException(
-                kind == RpingHello.Kind.SIZE_REFUSED ? Reason.SIZE_REFUSED : Reason.REJECTED, "Rejected: " + why);
+                kind == RpingHello.Kind.SIZE_REFUSED ? Cause.SIZE_REFUSED : Cause.REJECTED, "Rejected: " + why);
     }
 
     private void add(Session session) {
@@ -268,7 +268,7 @@ final class RpingServer {
             int expected = Math.max(announced, options.count());
             if (pings < expected) {
                 throw new ScenarioException(
-                        Reason.PEER_LOST,
+                        Cause.PEER_LOST,
                         "The rping client left after %d of %d pings; its own output says why"
                                 .formatted(pings, expected));
             }
@@ -325,7 +325,7 @@ final class RpingServer {
             int length = RpingMessage.lengthIn(link.incoming());
             if (Integer.compareUnsigned(length, options.sizeBytes()) > 0) {
                 throw new ScenarioException(
-                        Reason.SIZE_REFUSED,
+                        Cause.SIZE_REFUSED,
                         "The client wants pings of %s bytes, this server's -S takes at most %d: start it with more"
                                 .formatted(Integer.toUnsignedString(length), options.sizeBytes()));
             }

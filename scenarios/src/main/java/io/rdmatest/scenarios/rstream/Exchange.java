@@ -1,11 +1,11 @@
 package io.rdmatest.scenarios.rstream;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.scenarios.engine.CounterPattern;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.scenarios.rstream.StreamLink.Block;
 import java.lang.foreign.Arena;
 import java.time.Duration;
@@ -290,14 +290,14 @@ public final class Exchange {
 
     private static ScenarioException ended(StreamLink link, StreamRow row, int done, int size) {
         return new ScenarioException(
-                Reason.PEER_LOST,
+                Cause.PEER_LOST,
                 "%s ended the connection in the row %s, after %d of %d bytes of a transfer: it failed, was killed, or has other options"
                         .formatted(link.peer(), row.name(), done, size));
     }
 
     private ScenarioException stalled(StreamLink link, String what, StreamRow row, int done, int size) {
         return new ScenarioException(
-                Reason.PEER_LOST,
+                Cause.PEER_LOST,
                 "%s %s for %d ms in the row %s, after %d of %d bytes of a transfer: it hangs, is disconnected, or has another -S, -C or -I"
                         .formatted(link.peer(), what, settings.timeout().toMillis(), row.name(), done, size));
     }
@@ -311,7 +311,7 @@ public final class Exchange {
             requireEnd(link);
         } catch (ScenarioException e) {
             // A peer that has received everything may close first, and break the other direction.
-            if (e.reason() != Reason.PEER_LOST || !(e.getCause() instanceof Exception)) {
+            if (e.rdmaCause() != Cause.PEER_LOST || !(e.getCause() instanceof Exception)) {
                 throw e;
             }
         }
@@ -340,7 +340,7 @@ public final class Exchange {
                 }
                 if (Deadline.isOver(deadline)) {
                     throw new ScenarioException(
-                            Reason.PEER_LOST,
+                            Cause.PEER_LOST,
                             "%s did not end the connection within %d ms after the last transfer: check whether it hangs, and give both sides the same -S, -C and -I"
                                     .formatted(link.peer(), settings.timeout().toMillis()));
                 }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.rstream;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.AddressInfo;
@@ -9,7 +10,6 @@ import io.rdmatest.rsocket.Shutdown;
 import io.rdmatest.scenarios.options.AddressTexts;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.lang.foreign.MemorySegment;
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
@@ -163,7 +163,7 @@ final class RsocketEndpoint implements StreamEndpoint {
 
     private ScenarioException tooMuchInline(RdmaException failure) {
         return new ScenarioException(
-                Reason.UNSUPPORTED,
+                Cause.UNSUPPORTED,
                 "The device probably can't send %d bytes inline (-i): give a smaller size, or leave out -i for %d (%s)"
                         .formatted(options.inlineBytes(), RstreamOptions.DEFAULT_INLINE, failure.getMessage()),
                 failure);

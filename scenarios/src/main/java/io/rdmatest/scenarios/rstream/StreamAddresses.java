@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.rstream;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.cm.AddressInfo.Format;
@@ -10,7 +11,6 @@ import io.rdmatest.scenarios.options.AddressTexts;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -118,7 +118,7 @@ final class StreamAddresses {
                 return InetAddress.getByName(text);
             } catch (UnknownHostException e) {
                 throw new ScenarioException(
-                        Reason.NO_ROUTE,
+                        Cause.NO_ROUTE,
                         "The host '%s' is unknown: check its spelling, or give its numeric address".formatted(text),
                         e);
             }
@@ -132,7 +132,7 @@ final class StreamAddresses {
             // Reported below.
         }
         throw new ScenarioException(
-                Reason.NO_ROUTE,
+                Cause.NO_ROUTE,
                 "'%s' is not a numeric %s address, which -f requires: leave out -f to look names up"
                         .formatted(text, options.addressFormat() == Format.IPV6 ? "IPv6" : "IP"));
     }
@@ -144,7 +144,7 @@ final class StreamAddresses {
 
     static ScenarioException noAnswer(String target, Duration timeout, Throwable cause) {
         return new ScenarioException(
-                Reason.PEER_ABSENT,
+                Cause.PEER_ABSENT,
                 "%s did not answer within %d ms: start the rstream server there, or allow more time"
                         .formatted(target, timeout.toMillis()),
                 cause);
@@ -156,7 +156,7 @@ final class StreamAddresses {
 
     private static ScenarioException refused(String target, Throwable cause) {
         return new ScenarioException(
-                Reason.PEER_ABSENT,
+                Cause.PEER_ABSENT,
                 "Nobody listens at %s: start the rstream server there, with the same transport".formatted(target),
                 cause);
     }
@@ -172,7 +172,7 @@ final class StreamAddresses {
             // The answer has a version that rsockets does not support.
             return ip && failure.call().equals("rconnect")
                     ? new ScenarioException(
-                            Reason.REJECTED,
+                            Cause.REJECTED,
                             "The listener at %s is not an rsockets server: start the rstream server there, or give its port"
                                     .formatted(target),
                             failure)
@@ -191,13 +191,13 @@ final class StreamAddresses {
         return switch (failure.errnoName()) {
             case "ENODEV", "EADDRNOTAVAIL" ->
                 new ScenarioException(
-                        Reason.NO_ROUTE,
+                        Cause.NO_ROUTE,
                         "No RDMA device of this host has the local address %s (%s): give another address, './rdmatest devices' lists them"
                                 .formatted(own, failure.errnoName()),
                         failure);
             case "EADDRINUSE" ->
                 new ScenarioException(
-                        Reason.HOST_NOT_READY,
+                        Cause.HOST_NOT_READY,
                         "The local port of %s is in use on this host: as with the C program, -b binds a client to the port of -p; leave out -b, or use another port"
                                 .formatted(own),
                         failure);
@@ -207,7 +207,7 @@ final class StreamAddresses {
 
     static ScenarioException broken(String peer, Throwable cause) {
         return new ScenarioException(
-                Reason.PEER_LOST,
+                Cause.PEER_LOST,
                 "The connection to %s broke in mid-transfer (%s): check that the peer still runs, and its messages"
                         .formatted(peer, cause.getMessage()),
                 cause);

@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios.rstream;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -119,7 +119,7 @@ public final class StreamRoles {
                     throw first
                             ? noClient(limit)
                             : new ScenarioException(
-                                    Reason.PEER_LOST,
+                                    Cause.PEER_LOST,
                                     "The client did not connect again within %d ms for the bandwidth series: check that it still runs, with the same options"
                                             .formatted(limit.toMillis()));
                 }
@@ -129,7 +129,7 @@ public final class StreamRoles {
 
     private static ScenarioException noClient(Duration limit) {
         return new ScenarioException(
-                Reason.PEER_ABSENT,
+                Cause.PEER_ABSENT,
                 "No rstream client connected within %d ms: start one, or allow more time".formatted(limit.toMillis()));
     }
 
@@ -281,7 +281,7 @@ public final class StreamRoles {
                     }
                     if (accepted > 0 && options.clients() != 0 && running() == 0 && Deadline.isOver(deadline)) {
                         throw new ScenarioException(
-                                Reason.PEER_ABSENT,
+                                Cause.PEER_ABSENT,
                                 "%d of %d connections arrived, and no further one within %d ms: start the other clients"
                                         .formatted(
                                                 accepted,

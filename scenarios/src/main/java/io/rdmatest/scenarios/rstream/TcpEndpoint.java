@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.rstream;
 
+import io.rdmatest.Cause;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.BindException;
@@ -59,7 +59,7 @@ final class TcpEndpoint implements StreamEndpoint {
             }
         } catch (IOException e) {
             throw new ScenarioException(
-                    Reason.HOST_NOT_READY,
+                    Cause.HOST_NOT_READY,
                     "Can't listen at %s (%s): choose another port, or an address of this host"
                             .formatted(StreamAddresses.text(local), e.getMessage()),
                     e);
@@ -133,7 +133,7 @@ final class TcpEndpoint implements StreamEndpoint {
             throw StreamAddresses.noAnswer(StreamAddresses.text(target), options.timeout(), e);
         } catch (BindException e) {
             throw new ScenarioException(
-                    Reason.HOST_NOT_READY,
+                    Cause.HOST_NOT_READY,
                     "Can't bind to %s (%s): as with the C program, -b binds a client to the port of -p; give an address of this host and a free port, or leave out -b"
                             .formatted(source == null ? "a local port" : StreamAddresses.text(source), e.getMessage()),
                     e);
@@ -150,7 +150,7 @@ final class TcpEndpoint implements StreamEndpoint {
 
     private static ScenarioException noRoute(InetSocketAddress target, IOException e) {
         return new ScenarioException(
-                Reason.NO_ROUTE,
+                Cause.NO_ROUTE,
                 "Can't connect to %s (%s): give an address that this host can reach from its local address"
                         .formatted(StreamAddresses.text(target), e.getMessage()),
                 e);

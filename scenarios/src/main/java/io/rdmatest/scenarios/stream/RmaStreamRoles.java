@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios.stream;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.engine.DeviceBinding;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.StreamLink;
 import io.rdmatest.scenarios.rstream.StreamRow;
@@ -102,7 +102,7 @@ public final class RmaStreamRoles {
                 } catch (RdmaTimeoutException e) {
                     if (deadline != null && deadline.isOver()) {
                         throw new ScenarioException(
-                                Reason.PEER_ABSENT,
+                                Cause.PEER_ABSENT,
                                 "No client of the stream connected within %d ms: start one, or allow more time"
                                         .formatted(deadline.timeout().toMillis()),
                                 e);
@@ -148,7 +148,7 @@ public final class RmaStreamRoles {
                 endpoint.awaitConnected(options.timeout());
             } catch (RdmaTimeoutException e) {
                 throw new ScenarioException(
-                        Reason.PEER_ABSENT,
+                        Cause.PEER_ABSENT,
                         "%s port %d did not answer within %d ms: start the stream's server there, or allow more time"
                                 .formatted(
                                         target.getAddress().getHostAddress(),
@@ -164,12 +164,9 @@ public final class RmaStreamRoles {
         try {
             return run.get();
         } catch (StreamException e) {
-            Reason reason = switch (e.reason()) {
-                case UNSUPPORTED -> Reason.UNSUPPORTED;
-                case PEER_SHUT_DOWN, CONNECTION_LOST -> Reason.PEER_LOST;
-                case VERSION_MISMATCH, BAD_CONNECTION_DATA, REFUSED, PROTOCOL_VIOLATION -> Reason.REJECTED;
-            };
-            throw new ScenarioException(reason, String.valueOf(e.getMessage()), e);
+            // A peer with another protocol is a peer of another program.
+            Cause why = e.reason() == StreamException.Reason.PROTOCOL_VIOLATION ? Cause.REJECTED : e.rdmaCause();
+            throw new ScenarioException(why, String.valueOf(e.getMessage()), e);
         }
     }
 

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.stream;
 
+import io.rdmatest.Cause;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
@@ -41,7 +41,7 @@ final class TransferBuffers implements AutoCloseable {
         } catch (OutOfMemoryError e) {
             arena.close();
             throw new ScenarioException(
-                    Reason.HOST_NOT_READY,
+                    Cause.HOST_NOT_READY,
                     "This host has too little memory for two transfers of %d bytes, one to send and one to receive: give both sides a smaller -S, or this host more memory"
                             .formatted(sizeBytes),
                     e);

@@ -22,7 +22,6 @@ import io.rdmatest.scenarios.options.AddressTexts;
 import io.rdmatest.scenarios.role.PeerPlan;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DriverQuirks;
@@ -191,7 +190,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
             }
             // The C program looks at no more requests once it has its own number of connections.
             throw new ScenarioException(
-                    Reason.REJECTED,
+                    Cause.REJECTED,
                     "%s took %d of %d connections and does not answer the others: %s"
                             .formatted(peer, established, options.connections(), SAME_COUNTS),
                     e);
@@ -206,7 +205,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         } catch (RdmaException e) {
             if (connection.index > 0 && e.errnoName().equals("EADDRNOTAVAIL")) {
                 throw new ScenarioException(
-                        Reason.HOST_NOT_READY,
+                        Cause.HOST_NOT_READY,
                         ("%d of %d connections have a local port, and there is none left for the next: widen"
                                         + " net.ipv4.ip_local_port_range, or give a smaller -c")
                                 .formatted(connection.index, options.connections()),
@@ -387,7 +386,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         if (!done) {
             awaitRefusal();
             throw new ScenarioException(
-                    Reason.PEER_LOST,
+                    Cause.PEER_LOST,
                     "%s ended connection %d in mid-transfer, after %d of %d messages were received and %d sent: look at the other side, and %s"
                             .formatted(
                                     peer,
@@ -520,7 +519,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         String driver = connection.queuePair().protectionDomain().context().driver();
         if (DriverQuirks.isPeersReceiveTooShort(driver, status)) {
             return new ScenarioException(
-                    Reason.SIZE_REFUSED,
+                    Cause.SIZE_REFUSED,
                     "The peer takes no message of %d bytes %s: start both sides with the same -S".formatted(size, on),
                     cause);
         }
@@ -531,13 +530,13 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
             case LOC_LEN_ERR -> tooLong(on, cause);
             case RNR_RETRY_EXC_ERR ->
                 new ScenarioException(
-                        Reason.REJECTED,
+                        Cause.REJECTED,
                         "The peer expects fewer than %d messages %s: start both sides with the same -C"
                                 .formatted(messages, on),
                         cause);
             case RETRY_EXC_ERR ->
                 new ScenarioException(
-                        Reason.PEER_LOST,
+                        Cause.PEER_LOST,
                         "The peer stopped acknowledging %s, after %d of %d messages"
                                 .formatted(on, connection.sent, messages),
                         cause);
@@ -554,7 +553,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
     protected RuntimeException silence(RdmaTimeoutException timeout) {
         return messagesReceived() == 0 && messagesSent() == 0
                 ? timeout
-                : new ScenarioException(Reason.PEER_LOST, peer + ": " + timeout.getMessage(), timeout);
+                : new ScenarioException(Cause.PEER_LOST, peer + ": " + timeout.getMessage(), timeout);
     }
 
     // ---- the end ----
@@ -600,7 +599,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
             awaitEvents(Cause.PEER_LOST, "DISCONNECTED", done, options.timeout());
         } catch (RdmaTimeoutException e) {
             throw new ScenarioException(
-                    Reason.PEER_LOST,
+                    Cause.PEER_LOST,
                     "%s did not disconnect: %d of %d connections were disconnected when %d ms had passed without an event; %s"
                             .formatted(
                                     peer,

@@ -22,7 +22,6 @@ import io.rdmatest.scenarios.role.DeliveryError;
 import io.rdmatest.scenarios.role.PeerPlan;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.LinkLayer;
@@ -176,7 +175,7 @@ final class DatagramSet extends LinkSet<UdaddyOptions, DatagramSet.Path> {
     }
 
     private ScenarioException noRoute(RuntimeException cause) {
-        return new ScenarioException(Reason.NO_ROUTE, "No RDMA route leads to " + peer, cause);
+        return new ScenarioException(Cause.NO_ROUTE, "No RDMA route leads to " + peer, cause);
     }
 
     @Override
@@ -190,7 +189,7 @@ final class DatagramSet extends LinkSet<UdaddyOptions, DatagramSet.Path> {
 
     private static ScenarioException noIpoib(@Nullable Throwable cause) {
         return new ScenarioException(
-                Reason.UNSUPPORTED,
+                Cause.UNSUPPORTED,
                 "The IPOIB port space needs an InfiniBand port, and this port is not one: leave out -p, or give -p udp",
                 cause);
     }
@@ -200,7 +199,7 @@ final class DatagramSet extends LinkSet<UdaddyOptions, DatagramSet.Path> {
         int mtu = id.context().port(id.port()).activeMtu().bytes();
         if (size > mtu) {
             throw new ScenarioException(
-                    Reason.SIZE_REFUSED,
+                    Cause.SIZE_REFUSED,
                     "A datagram of %d bytes exceeds the active MTU of %d of %s: give a smaller -S, or raise the MTU"
                             .formatted(size, mtu, id.context().deviceName()));
         }

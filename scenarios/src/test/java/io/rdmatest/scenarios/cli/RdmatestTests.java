@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.Cause;
 import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.command.CommandContext;
 import io.rdmatest.scenarios.command.CommonOptions;
@@ -17,7 +18,6 @@ import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -160,7 +160,7 @@ class RdmatestTests {
 
     @Test
     void aFailureHasItsStatusAndOneSentence() throws Exception {
-        ScenarioException absent = new ScenarioException(Reason.PEER_ABSENT, "nobody listens at 10.0.0.1:7174");
+        ScenarioException absent = new ScenarioException(Cause.PEER_ABSENT, "nobody listens at 10.0.0.1:7174");
         assertThat(run(absent, false, false, "echo", "--json")).isEqualTo(4);
         assertThat(err.toString())
                 .isEqualTo("./rdmatest echo: peer absent: nobody listens at 10.0.0.1:7174" + System.lineSeparator());
@@ -311,7 +311,7 @@ class RdmatestTests {
     @Test
     void aFailureThatCannotBeWrittenKeepsItsStatus() {
         int status = Rdmatest.execute(
-                List.of(new EchoCommand(new ScenarioException(Reason.PEER_LOST, "gone"))),
+                List.of(new EchoCommand(new ScenarioException(Cause.PEER_LOST, "gone"))),
                 broken(),
                 new PrintWriter(err, true),
                 () -> false,

@@ -3,10 +3,10 @@ package io.rdmatest.scenarios.mckey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.rdmatest.Cause;
 import io.rdmatest.scenarios.role.Delivery;
 import io.rdmatest.scenarios.role.Delivery.Proof;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Gid;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -226,7 +226,7 @@ class MulticastInboxTests {
         assertThatExceptionOfType(ScenarioException.class)
                 .isThrownBy(() -> feed(inbox, 100, SENDER, 1, 2))
                 .withMessageContaining("sends 2 messages, but this receiver expects 10")
-                .matches(e -> e.reason() == Reason.PEER_LOST);
+                .matches(e -> e.rdmaCause() == Cause.PEER_LOST);
     }
 
     @Test

@@ -3,13 +3,13 @@ package io.rdmatest.scenarios.mckey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.rdmatest.Cause;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.net.InetAddress;
 import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;
@@ -70,7 +70,7 @@ class MulticastProbeIT {
         });
         assertThat(failure)
                 .isInstanceOfSatisfying(
-                        ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_ABSENT))
+                        ScenarioException.class, e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_ABSENT))
                 .hasMessageContaining("No message to the group 239.77.0.42 arrived")
                 .hasMessageContaining("snooping");
     }

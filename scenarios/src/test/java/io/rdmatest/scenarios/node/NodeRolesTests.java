@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.rdmatest.Cause;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.Promises;
@@ -14,7 +15,6 @@ import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
 import io.rdmatest.scenarios.rstream.StreamRoles;
@@ -228,7 +228,7 @@ class NodeRolesTests {
             assertThat(failure)
                     .isInstanceOf(ScenarioException.class)
                     .hasMessageContaining("No rstream client connected");
-            assertThat(((ScenarioException) failure).reason()).isEqualTo(Reason.PEER_ABSENT);
+            assertThat(Cause.of(failure)).isEqualTo(Cause.PEER_ABSENT);
             assertThat(origin(failure).diagnosis())
                     .contains("device: not used by the role", "kernel log since the role began");
         }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.rdmatest.Cause;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.GidSelector;
@@ -19,7 +20,6 @@ import io.rdmatest.scenarios.role.DeliveryError;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
@@ -309,8 +309,8 @@ class RoleTypesTests {
     void failuresOfScenariosSurvive() {
         Delivery delivery = new Delivery(0, 17, 18, Delivery.Proof.COMPACT, 9, 1, 0, 2, 0, 0, 900);
         for (Throwable failure : new Throwable[] {
-            new ScenarioException(Reason.PEER_LOST, "gone", new IllegalStateException("why")),
-            new ScenarioException(Reason.NO_ROUTE, "nowhere"),
+            new ScenarioException(Cause.PEER_LOST, "gone", new IllegalStateException("why")),
+            new ScenarioException(Cause.NO_ROUTE, "nowhere"),
             new PayloadMismatchError("ping 3 at the client", 5, (byte) 0xfe, (byte) 1),
             new DeliveryError("1 of 10 is lost", List.of(delivery)),
             new RoleCancelledException(),
@@ -323,7 +323,7 @@ class RoleTypesTests {
                 assertThat(read).hasCauseInstanceOf(IllegalStateException.class);
             }
             if (read instanceof ScenarioException scenario) {
-                assertThat(scenario.reason()).isEqualTo(((ScenarioException) failure).reason());
+                assertThat(scenario.rdmaCause()).isEqualTo(((ScenarioException) failure).rdmaCause());
             }
             if (read instanceof PayloadMismatchError mismatch) {
                 assertThat(List.of(mismatch.offset(), mismatch.expected(), mismatch.actual()))

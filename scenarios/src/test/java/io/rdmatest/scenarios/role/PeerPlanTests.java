@@ -2,8 +2,8 @@ package io.rdmatest.scenarios.role;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.Cause;
 import io.rdmatest.scenarios.role.PeerPlan.Program;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
@@ -38,15 +38,15 @@ class PeerPlanTests {
 
     @Test
     void otherCountsAreRejectedAndOtherSizesRefused() {
-        assertReason(new PeerPlan(Program.UCMATOSE, 4, 10, 100, 0), Reason.REJECTED, "-c 4 -C 10");
-        assertReason(new PeerPlan(Program.UCMATOSE, 3, 11, 100, 0), Reason.REJECTED, "-c 3 -C 11");
-        assertReason(new PeerPlan(Program.UCMATOSE, 3, 10, 99, 0), Reason.SIZE_REFUSED, "the peer has 99");
-        assertReason(new PeerPlan(Program.UDADDY, 3, 10, 100, 0), Reason.REJECTED, "another program");
+        assertReason(new PeerPlan(Program.UCMATOSE, 4, 10, 100, 0), Cause.REJECTED, "-c 4 -C 10");
+        assertReason(new PeerPlan(Program.UCMATOSE, 3, 11, 100, 0), Cause.REJECTED, "-c 3 -C 11");
+        assertReason(new PeerPlan(Program.UCMATOSE, 3, 10, 99, 0), Cause.SIZE_REFUSED, "the peer has 99");
+        assertReason(new PeerPlan(Program.UDADDY, 3, 10, 100, 0), Cause.REJECTED, "another program");
     }
 
-    private static void assertReason(PeerPlan peer, Reason reason, String text) {
+    private static void assertReason(PeerPlan peer, Cause reason, String text) {
         assertThat(PLAN.disagreement(peer)).hasValueSatisfying(failure -> {
-            assertThat(failure.reason()).isEqualTo(reason);
+            assertThat(failure.rdmaCause()).isEqualTo(reason);
             assertThat(failure).hasMessageContaining(text);
         });
     }

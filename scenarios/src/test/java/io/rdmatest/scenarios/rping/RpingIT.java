@@ -24,7 +24,6 @@ import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.scenarios.rping.RpingRoles.ClientResult;
 import io.rdmatest.scenarios.rping.RpingRoles.ServerResult;
 import io.rdmatest.verbs.MemoryRegion;
@@ -187,7 +186,7 @@ class RpingIT {
                 ScenarioException.class,
                 () -> run(options().withCount(6), options().withCount(3)));
 
-        assertThat(lost.reason()).isEqualTo(Reason.PEER_LOST);
+        assertThat(lost.rdmaCause()).isEqualTo(Cause.PEER_LOST);
         assertThat(lost).hasMessage("The rping client left after 3 of 6 pings; its own output says why");
     }
 
@@ -205,7 +204,7 @@ class RpingIT {
                 }
             });
 
-            assertThat(lost.reason()).isEqualTo(Reason.PEER_LOST);
+            assertThat(lost.rdmaCause()).isEqualTo(Cause.PEER_LOST);
             assertThat(lost).hasMessageContaining("The rping server");
         }
     }
@@ -288,9 +287,9 @@ class RpingIT {
             });
             ScenarioException refusing = catchThrowableOfType(ScenarioException.class, () -> server.join(SCENARIO));
 
-            assertThat(refused.reason()).isEqualTo(Reason.SIZE_REFUSED);
+            assertThat(refused.rdmaCause()).isEqualTo(Cause.SIZE_REFUSED);
             assertThat(refused).hasMessageContaining("at most 500 bytes, not 1000");
-            assertThat(refusing.reason()).isEqualTo(Reason.SIZE_REFUSED);
+            assertThat(refusing.rdmaCause()).isEqualTo(Cause.SIZE_REFUSED);
         }
     }
 
@@ -304,7 +303,7 @@ class RpingIT {
                 }
             });
 
-            assertThat(refused.reason()).as(program.describe()).isEqualTo(Reason.SIZE_REFUSED);
+            assertThat(refused.rdmaCause()).as(program.describe()).isEqualTo(Cause.SIZE_REFUSED);
             assertThat(refused).hasMessageContaining("-S 4096");
         }
     }
@@ -322,7 +321,7 @@ class RpingIT {
             }
         });
 
-        assertThat(refused.reason()).isEqualTo(Reason.SIZE_REFUSED);
+        assertThat(refused.rdmaCause()).isEqualTo(Cause.SIZE_REFUSED);
         assertThat(refused).hasMessageContaining("4096").hasMessageContaining("100");
     }
 
@@ -495,7 +494,7 @@ class RpingIT {
                                 .join(SCENARIO);
                     }
                 });
-                assertThat(rejected.reason()).isEqualTo(Reason.REJECTED);
+                assertThat(rejected.rdmaCause()).isEqualTo(Cause.REJECTED);
                 assertThat(rejected).hasMessageContaining("as many clients as it may");
             }
         } finally {

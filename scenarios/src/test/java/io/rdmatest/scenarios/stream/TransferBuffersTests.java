@@ -3,8 +3,8 @@ package io.rdmatest.scenarios.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.rdmatest.Cause;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.lang.foreign.Arena;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
@@ -44,7 +44,7 @@ class TransferBuffersTests {
                         1 << 30))
                 .withMessageContaining("1073741824 bytes")
                 .withMessageContaining("smaller -S")
-                .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.HOST_NOT_READY));
+                .satisfies(failure -> assertThat(failure.rdmaCause()).isEqualTo(Cause.HOST_NOT_READY));
         assertThat(arena.scope().isAlive()).isFalse();
     }
 }
