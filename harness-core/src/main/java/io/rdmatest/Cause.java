@@ -1,6 +1,8 @@
 package io.rdmatest;
 
+import java.util.Arrays;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
@@ -361,6 +363,13 @@ public enum Cause {
      */
     public boolean mayBeRetried() {
         return again == Again.YES;
+    }
+
+    /** Returns the cause with this name; empty if there is none. */
+    public static Optional<Cause> named(@Nullable String name) {
+        return Arrays.stream(values())
+                .filter(cause -> cause.name().equals(name))
+                .findFirst();
     }
 
     /**

@@ -35,7 +35,9 @@ class CauseTests {
 
     /** One table has the words: those of a status are its cause's. */
     @ParameterizedTest
-    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = {"SUCCESS", "UNKNOWN"})
+    @EnumSource(
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"SUCCESS", "UNKNOWN"})
     void everyCompletionStatusHasACauseOfItsOwn(Status status) {
         assertThat(status.cause().isCompletion()).isTrue();
         assertThat(status.cause().category()).endsWith(" (" + status.ibvName() + ")");

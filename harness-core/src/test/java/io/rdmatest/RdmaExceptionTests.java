@@ -73,8 +73,9 @@ class RdmaExceptionTests {
     void aFailedCompletionNamesItsStatus() {
         assertThat(new WorkCompletionException(
                         WorkCompletion.Status.REM_ACCESS_ERR, 10, 0x88, WorkCompletion.Opcode.RDMA_WRITE, 7, 17))
-                .hasMessage("work request 7 on QP 17 completed with IBV_WC_REM_ACCESS_ERR (10, peer's memory not accessible: key,"
-                        + " bounds or permission), vendor error 0x88");
+                .hasMessage(
+                        "work request 7 on QP 17 completed with IBV_WC_REM_ACCESS_ERR (10, peer's memory not accessible: key,"
+                                + " bounds or permission), vendor error 0x88");
     }
 
     @Test

@@ -130,7 +130,6 @@ public final class Agent {
         }
     }
 
-    private final FailureTypes failureTypes;
     private final Runner runner;
     private final PeerSettings settings;
     private final Wire wire;
@@ -140,8 +139,7 @@ public final class Agent {
     private volatile boolean ending;
     private volatile int status;
 
-    private Agent(InputStream in, OutputStream out, PeerSettings settings, FailureTypes failureTypes, Runner runner) {
-        this.failureTypes = failureTypes;
+    private Agent(InputStream in, OutputStream out, PeerSettings settings, Runner runner) {
         this.runner = runner;
         this.settings = settings;
         this.wire = new Wire("agent", in, out, settings, true, new Listener());
@@ -153,10 +151,9 @@ public final class Agent {
      * the node's log.
      *
      * @param settings the time limits; the launching side's heartbeat and patience replace these
-     * @param failureTypes the failures that keep their type
      * @param runner runs the roles
      */
-    public static void main(PeerSettings settings, FailureTypes failureTypes, Runner runner) {
+    public static void main(PeerSettings settings, Runner runner) {
         System.setOut(System.err);
         int status = LOST;
         try {
@@ -165,7 +162,6 @@ public final class Agent {
                             new FileInputStream(FileDescriptor.in),
                             new FileOutputStream(FileDescriptor.out),
                             settings,
-                            failureTypes,
                             runner)
                     .serve();
         } catch (Throwable e) {
@@ -288,7 +284,7 @@ public final class Agent {
             last = new PeerMessage.Result(role, runner.run(task));
         } catch (Throwable failure) {
             failed = failure;
-            last = new PeerMessage.Failure(role, failureTypes.describe(failure));
+            last = new PeerMessage.Failure(role, PeerFailure.of(failure));
         }
         if (failed != null && !ending) {
             try {

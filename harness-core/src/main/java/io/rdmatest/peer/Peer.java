@@ -43,7 +43,6 @@ public final class Peer implements AutoCloseable {
     private final String node;
     private final List<String> command;
     private final PeerSettings settings;
-    private final FailureTypes failureTypes;
     private final @Nullable Bootstrap bootstrap;
     private final Process process;
     private final Wire wire;
@@ -56,17 +55,11 @@ public final class Peer implements AutoCloseable {
     private volatile @Nullable PeerLostException lost;
     private volatile boolean closing;
 
-    private Peer(
-            String node,
-            List<String> command,
-            @Nullable Bootstrap bootstrap,
-            PeerSettings settings,
-            FailureTypes failureTypes) {
+    private Peer(String node, List<String> command, @Nullable Bootstrap bootstrap, PeerSettings settings) {
         this.node = node;
         this.command = List.copyOf(command);
         this.bootstrap = bootstrap;
         this.settings = settings;
-        this.failureTypes = failureTypes;
         try {
             process = new ProcessBuilder(command).start();
         } catch (IOException e) {
@@ -93,12 +86,11 @@ public final class Peer implements AutoCloseable {
      * @param node the node's name, for messages
      * @param command the command, for example {@code java -jar rdmatest-agent.jar}
      * @param settings the time limits
-     * @param failureTypes the exception types that keep their type
      * @return the agent, after its hello
      * @throws PeerLostException if no agent answers in time
      */
-    public static Peer start(String node, List<String> command, PeerSettings settings, FailureTypes failureTypes) {
-        return new Peer(node, command, null, settings, failureTypes).open();
+    public static Peer start(String node, List<String> command, PeerSettings settings) {
+        return new Peer(node, command, null, settings).open();
     }
 
     /**
@@ -111,14 +103,12 @@ public final class Peer implements AutoCloseable {
      *     for this host
      * @param agent the jar
      * @param settings the time limits
-     * @param failureTypes the exception types that keep their type
      * @return the agent, after its hello
      * @throws PeerLostException if no agent answers in time; the message says what the node lacks
      * @throws java.io.UncheckedIOException if the jar can't be read
      */
-    public static Peer launch(
-            String node, List<String> launch, Path agent, PeerSettings settings, FailureTypes failureTypes) {
-        return launch(node, launch, null, Map.of(), agent, settings, failureTypes);
+    public static Peer launch(String node, List<String> launch, Path agent, PeerSettings settings) {
+        return launch(node, launch, null, Map.of(), agent, settings);
     }
 
     /**
@@ -133,7 +123,6 @@ public final class Peer implements AutoCloseable {
      *     folder use them, too. Names are valid names of shell variables
      * @param agent the jar
      * @param settings the time limits
-     * @param failureTypes the exception types that keep their type
      * @return the agent, after its hello
      * @throws IllegalArgumentException if the environment has an invalid variable name
      * @throws PeerLostException if no agent answers in time; the message says what the node lacks
@@ -145,10 +134,9 @@ public final class Peer implements AutoCloseable {
             @Nullable String java,
             Map<String, String> environment,
             Path agent,
-            PeerSettings settings,
-            FailureTypes failureTypes) {
+            PeerSettings settings) {
         Bootstrap bootstrap = Bootstrap.of(agent, java, environment);
-        return new Peer(node, Bootstrap.command(launch), bootstrap, settings, failureTypes).open();
+        return new Peer(node, Bootstrap.command(launch), bootstrap, settings).open();
     }
 
     private Peer open() {
@@ -278,12 +266,9 @@ public final class Peer implements AutoCloseable {
                 case PeerMessage.Result result ->
                     ending(result.role()).ifPresent(role -> role.add(new RemoteRole.Done(result.value())));
                 case PeerMessage.Failure failure ->
-                    ending(failure.role()).ifPresent(role -> {
-                        Throwable rebuilt = failureTypes.rebuild(failure.failure());
-                        rebuilt.addSuppressed(
-                                new RemoteOrigin(describe(), failure.failure().stack(), role.diagnosis() + logText()));
-                        role.add(new RemoteRole.Failed(rebuilt));
-                    });
+                    ending(failure.role())
+                            .ifPresent(role -> role.add(new RemoteRole.Failed(new RemoteFailureException(
+                                    failure.failure(), describe(), role.diagnosis() + logText()))));
                 case PeerMessage.Bye bye -> note("(the agent ended the channel: " + bye.reason() + ")");
                 case PeerMessage.Heartbeat heartbeat -> {}
                 case PeerMessage.Hello again -> throw new IllegalArgumentException("a second hello");

@@ -1,32 +1,38 @@
 package io.rdmatest.peer;
 
-import java.util.Map;
+import io.rdmatest.Cause;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A failure as it is sent over the channel.
  *
- * @param type the name of the throwable's class; only shown, never loaded
- * @param known the registered type as which it is rebuilt; null if none fits
- * @param message its message; null if it has none
- * @param rdmaCause the name of its {@link io.rdmatest.Cause}
- * @param details the values that the registered type keeps: errno, status, reason
+ * @param cause the name of its {@link Cause}; a node of another release may send an unknown one
+ * @param text its message
  * @param stack its stack trace as text
- * @param cause its cause; null if it has none
  */
-record PeerFailure(
-        String type,
-        @Nullable String known,
-        @Nullable String message,
-        String rdmaCause,
-        Map<String, String> details,
-        String stack,
-        @Nullable PeerFailure cause) {
+record PeerFailure(String cause, String text, String stack) {
+
+    private static final int LONGEST_STACK = 64 << 10;
 
     PeerFailure {
-        Objects.requireNonNull(type, "type");
-        Objects.requireNonNull(rdmaCause, "rdmaCause");
-        details = Map.copyOf(details);
+        Objects.requireNonNull(cause, "cause");
+        Objects.requireNonNull(text, "text");
+        Objects.requireNonNull(stack, "stack");
+    }
+
+    /** Describes a failure of this JVM. Messages that were not written for people get the type of the exception. */
+    static PeerFailure of(Throwable failure) {
+        String message = failure.getMessage();
+        boolean isSentence = message != null && (failure instanceof Cause.Carrier || failure instanceof AssertionError);
+        StringWriter stack = new StringWriter();
+        failure.printStackTrace(new PrintWriter(stack, true));
+        return new PeerFailure(
+                Cause.of(failure).name(),
+                isSentence ? message : failure.toString(),
+                stack.getBuffer().length() <= LONGEST_STACK
+                        ? stack.toString()
+                        : stack.getBuffer().substring(0, LONGEST_STACK) + "…");
     }
 }

@@ -38,10 +38,9 @@ public final class RemoteRole {
     /**
      * The end of a role that failed, or whose node was lost.
      *
-     * @param failure the failure of the same type as on the node, with its {@link RemoteOrigin} suppressed; or a {@link
-     *     PeerLostException}
+     * @param failure a {@link RemoteFailureException} or a {@link PeerLostException}
      */
-    public record Failed(Throwable failure) implements Event {}
+    public record Failed(RuntimeException failure) implements Event {}
 
     private final Peer peer;
     private final long number;

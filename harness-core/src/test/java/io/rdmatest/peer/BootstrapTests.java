@@ -81,8 +81,7 @@ class BootstrapTests {
                 Stream.concat(Stream.of("env", "TMPDIR=" + temporary), Stream.of(environment))
                         .toList(),
                 jar,
-                PeerSettings.defaults(),
-                FailureTypes.core());
+                PeerSettings.defaults());
     }
 
     private PeerLostException lost(String... environment) {
@@ -160,7 +159,7 @@ class BootstrapTests {
 
     @Test
     void withoutALaunchCommandItIsAProcessOfThisHost() throws Exception {
-        try (Peer peer = Peer.launch("b", List.of(), jar, PeerSettings.defaults(), FailureTypes.core())) {
+        try (Peer peer = Peer.launch("b", List.of(), jar, PeerSettings.defaults())) {
             works(peer);
 
             assertThat(peer.pid()).isNotEqualTo(ProcessHandle.current().pid());
@@ -171,8 +170,7 @@ class BootstrapTests {
     @Test
     void aLaunchCommandMayHandItsArgumentsToAnotherShell() throws Exception {
         Path remote = script("bin/remote", "exec sh -c \"echo Last login: today; $*\"");
-        try (Peer peer =
-                Peer.launch("b", List.of(remote.toString()), jar, PeerSettings.defaults(), FailureTypes.core())) {
+        try (Peer peer = Peer.launch("b", List.of(remote.toString()), jar, PeerSettings.defaults())) {
             works(peer);
 
             assertThat(peer.log()).contains("Last login: today");
@@ -186,8 +184,7 @@ class BootstrapTests {
                 java,
                 environment,
                 jar,
-                PeerSettings.defaults(),
-                FailureTypes.core());
+                PeerSettings.defaults());
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.peer.PeerLostException.Reason;
 import java.io.BufferedReader;
@@ -48,13 +49,13 @@ class PeerTests {
     }
 
     private Peer peer(PeerSettings settings) {
-        return Peer.start(node, TestAgent.command(), settings, FailureTypes.core());
+        return Peer.start(node, TestAgent.command(), settings);
     }
 
     private Peer shell(String script) {
         List<String> command = new ArrayList<>(List.of("sh", "-c", script, "sh"));
         command.addAll(TestAgent.command());
-        return Peer.start(node, command, SETTINGS, FailureTypes.core());
+        return Peer.start(node, command, SETTINGS);
     }
 
     private static RemoteRole start(Peer peer, String kind, int count) {
@@ -252,23 +253,19 @@ class PeerTests {
                 result(start(peer, "echo", 0));
             }
             assertThat(peer.log()).contains("printed by a library");
-            assertThat(failure(start(peer, "fail", 0)).getSuppressed()[0])
-                    .isInstanceOf(RemoteOrigin.class)
-                    .hasMessageContaining("printed by a library");
+            assertThat(failure(start(peer, "fail", 0)).getSuppressed()[0]).hasMessageContaining("printed by a library");
         }
     }
 
     // ---- failures of roles ----
 
     @Test
-    void aFailureKeepsItsTypeAndTellsWhereItCameFrom() throws Exception {
+    void aFailureKeepsItsCauseAndTellsWhereItCameFrom() throws Exception {
         try (Peer peer = peer()) {
-            Throwable failure = failure(start(peer, "fail", 0));
+            RemoteFailureException origin = (RemoteFailureException) failure(start(peer, "fail", 0));
 
-            RdmaException expected = new RdmaException("ibv_reg_mr", "4096 bytes", 12);
-            assertThat(failure).isExactlyInstanceOf(RdmaException.class).hasMessage(expected.getMessage());
-            assertThat(((RdmaException) failure).errnoName()).isEqualTo("ENOMEM");
-            RemoteOrigin origin = (RemoteOrigin) failure.getSuppressed()[0];
+            assertThat(origin).hasMessage(new RdmaException("ibv_reg_mr", "4096 bytes", 12).getMessage());
+            assertThat(origin.rdmaCause()).isEqualTo(Cause.OUT_OF_MEMORY);
             assertThat(origin.node()).startsWith(node).contains("process " + peer.pid());
             assertThat(origin.stack()).contains("TestAgent.run");
             assertThat(origin.diagnosis()).contains("diagnosis of fail");
@@ -280,7 +277,7 @@ class PeerTests {
     void anUnknownRoleIsAFailure() throws Exception {
         try (Peer peer = peer()) {
             assertThat(failure(start(peer, "no-such-role", 0)))
-                    .isInstanceOf(IllegalArgumentException.class)
+                    .isInstanceOf(RemoteFailureException.class)
                     .hasMessageContaining("no-such-role");
         }
     }
@@ -289,8 +286,7 @@ class PeerTests {
 
     @Test
     void aCommandThatIsNotThere() {
-        PeerLostException loss =
-                lost(() -> Peer.start(node, List.of("no-such-command", "x"), SETTINGS, FailureTypes.core()));
+        PeerLostException loss = lost(() -> Peer.start(node, List.of("no-such-command", "x"), SETTINGS));
 
         assertThat(loss.reason()).isEqualTo(Reason.NOT_STARTED);
         assertThat(loss).hasMessageContaining("node " + node).hasMessageContaining("no-such-command x");
@@ -363,8 +359,8 @@ class PeerTests {
     @Test
     void aPromptIsShownToWhoeverWaitedForTheHello() {
         PeerSettings settings = SETTINGS.withStart(Duration.ofSeconds(1));
-        PeerLostException loss = lost(() -> Peer.start(
-                node, List.of("sh", "-c", "printf 'Password: '; exec sleep 60"), settings, FailureTypes.core()));
+        PeerLostException loss =
+                lost(() -> Peer.start(node, List.of("sh", "-c", "printf 'Password: '; exec sleep 60"), settings));
 
         assertThat(loss.reason()).isEqualTo(Reason.SILENT);
         assertThat(loss).hasMessageContaining("did not say hello within").hasMessageContaining("Password: ");
@@ -395,8 +391,7 @@ class PeerTests {
         PeerSettings settings = SETTINGS.withStart(Duration.ofSeconds(5));
         // The shell waits for its child, which is killed, too.
         String script = "sleep 600 & echo $! >&2; wait; exit 0";
-        PeerLostException loss =
-                lost(() -> Peer.start(node, List.of("sh", "-c", script), settings, FailureTypes.core()));
+        PeerLostException loss = lost(() -> Peer.start(node, List.of("sh", "-c", script), settings));
 
         assertThat(loss.reason()).isEqualTo(Reason.SILENT);
         assertThat(loss).hasMessageContaining("did not say hello within");
@@ -487,7 +482,7 @@ class PeerTests {
         List<String> command =
                 new ArrayList<>(List.of("sh", "-c", "sleep 600 >/dev/null & echo child $! >&2; \"$@\"; wait", "sh"));
         command.addAll(TestAgent.command());
-        try (Peer peer = Peer.start(node, command, settings, FailureTypes.core())) {
+        try (Peer peer = Peer.start(node, command, settings)) {
             pid = peer.pid();
             waits(start(peer, "stubborn", 0));
             child = Long.parseLong(peer.log().stream()

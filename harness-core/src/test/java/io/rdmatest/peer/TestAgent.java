@@ -23,7 +23,7 @@ final class TestAgent implements Agent.Runner {
     private TestAgent() {}
 
     public static void main(String[] arguments) {
-        Agent.main(PeerSettings.ofAgent().withGrace(Duration.ofSeconds(2)), FailureTypes.core(), new TestAgent());
+        Agent.main(PeerSettings.ofAgent().withGrace(Duration.ofSeconds(2)), new TestAgent());
     }
 
     /** Returns the command that starts this agent, with the JDK and the class path of this JVM. */

@@ -24,8 +24,7 @@ final class TestParent {
                 "b",
                 Stream.concat(Stream.of("sh", "-c", "\"$@\"; exit", "sh"), TestAgent.command().stream())
                         .toList(),
-                PeerSettings.defaults().withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(8)),
-                FailureTypes.core());
+                PeerSettings.defaults().withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(8)));
         RemoteRole role = start(peer, arguments[0]);
         RemoteRole.Event event = role.next(STEP);
         System.out.println(event + " in " + peer.pid());
@@ -50,14 +49,14 @@ final class TestParent {
 
     private static void round() throws Exception {
         PeerSettings settings = PeerSettings.defaults().withGrace(Duration.ofSeconds(1));
-        try (Peer peer = Peer.start("b", TestAgent.command(), settings, FailureTypes.core())) {
+        try (Peer peer = Peer.start("b", TestAgent.command(), settings)) {
             start(peer, "wait").next(STEP);
         }
-        try (Peer peer = Peer.start("b", TestAgent.command(), settings, FailureTypes.core())) {
+        try (Peer peer = Peer.start("b", TestAgent.command(), settings)) {
             start(peer, "halt").next(STEP);
         }
         for (List<String> wrong : List.of(List.of("sh", "-c", "exit 5"), List.of("no-such-command"))) {
-            try (Peer peer = Peer.start("b", wrong, settings, FailureTypes.core())) {
+            try (Peer peer = Peer.start("b", wrong, settings)) {
                 throw new AssertionError(peer + " came up");
             } catch (PeerLostException e) {
                 continue;

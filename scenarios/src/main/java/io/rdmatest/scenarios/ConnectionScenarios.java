@@ -3,9 +3,7 @@ package io.rdmatest.scenarios;
 import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Measurement;
-import io.rdmatest.RejectReason;
 import io.rdmatest.SkipReason;
-import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
@@ -198,7 +196,7 @@ public class ConnectionScenarios {
     void surplus(Stage stage, RdmaReport report, ScenarioSettings settings) {
         UcmatoseOptions two = options(settings).withConnections(2);
         report.parameter("connections", 2);
-        ScenarioException refusal = report.step("a server of 2 connections and a client of 3", () -> {
+        RuntimeException refusal = report.step("a server of 2 connections and a client of 3", () -> {
             try (NodeRoles roles = new NodeRoles()) {
                 var server = roles.start("server", stage.server(), new UcmatoseRoles.Server(two));
                 int port = Integer.parseInt(server.hear("port", settings.stepTimeout()));
@@ -209,13 +207,18 @@ public class ConnectionScenarios {
                         stage.server());
                 client.join(SCENARIO);
                 throw new AssertionError("A third connection came up");
-            } catch (ScenarioException e) {
+            } catch (RuntimeException e) {
                 return e;
             }
         });
-        if (refusal.rdmaCause() != Cause.REJECTED) {
-            throw new AssertionError("The refusal is " + refusal.rdmaCause() + ": " + refusal.getMessage(), refusal);
+        Cause cause = Cause.of(refusal);
+        if (cause == Cause.REJECTED) {
+            return;
         }
+        if (cause.verdict() != Cause.Verdict.FAILED) {
+            throw refusal;
+        }
+        throw new AssertionError("The refusal is " + cause + ": " + refusal.getMessage(), refusal);
     }
 
     @Test
@@ -246,7 +249,7 @@ public class ConnectionScenarios {
             bound.bind(new InetSocketAddress(device.address(), 0));
             int port = bound.localPort();
             report.parameter("port", port);
-            UnexpectedCmEventException refusal = report.step(
+            UcmatoseRoles.Refusal refusal = report.step(
                     "connect to a port nobody listens on",
                     () -> roles.start(
                                     "client",
@@ -255,12 +258,11 @@ public class ConnectionScenarios {
                                     stage.here())
                             .join(SCENARIO));
             requireEvent(refusal, "RDMA_CM_EVENT_REJECTED");
-            if (!refusal.rejectReason().map(RejectReason::nobodyListens).orElse(false)) {
-                throw new AssertionError(
-                        "Refused for another reason than that nobody listens: " + refusal.getMessage(), refusal);
+            if (refusal.cause() != Cause.PEER_ABSENT) {
+                throw unexpected("Refused for another reason than that nobody listens: " + refusal.text(), refusal);
             }
             ReportText.phase(report, "refusal", System.nanoTime() - start);
-            report.parameter("event", refusal.got());
+            report.parameter("event", refusal.event());
         }
     }
 
@@ -362,10 +364,14 @@ public class ConnectionScenarios {
         }
     }
 
-    private static void requireEvent(UnexpectedCmEventException refusal, String expected) {
-        if (!refusal.got().equals(expected)) {
-            throw new AssertionError("The refusal is " + refusal.getMessage() + "; expected was " + expected, refusal);
+    private static void requireEvent(UcmatoseRoles.Refusal refusal, String expected) {
+        if (!refusal.event().equals(expected)) {
+            throw unexpected("The refusal is " + refusal.text() + "; expected was " + expected, refusal);
         }
+    }
+
+    private static AssertionError unexpected(String message, UcmatoseRoles.Refusal refusal) {
+        return new AssertionError(message, new ScenarioException(refusal.cause(), refusal.text()));
     }
 
     /** The network pads private data with zeros up to a fixed length. */

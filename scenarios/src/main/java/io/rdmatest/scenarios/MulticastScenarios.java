@@ -18,7 +18,6 @@ import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.Delivery;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
-import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.LinkLayer;
 import java.net.Inet4Address;
@@ -66,7 +65,7 @@ public class MulticastScenarios {
             Running<Sent> sender = cast.sender("sender", options);
             cast.round(0, List.of(sender), List.of(first, second));
             cast.end(List.of(sender), List.of(first, second));
-        } catch (ScenarioException e) {
+        } catch (RuntimeException e) {
             throw skipIfUnsupported(e);
         }
     }
@@ -95,7 +94,7 @@ public class MulticastScenarios {
             Cast cast = new Cast(roles, stage, report, settings);
             Running<Sent> one = cast.sender("one sender", options.withSendOnly(true));
             cast.end(List.of(one), List.of());
-        } catch (ScenarioException e) {
+        } catch (RuntimeException e) {
             throw skipIfUnsupported(e);
         }
         // Where one can join, none of many may be refused: that a member which only sends is not attached is the point.
@@ -185,7 +184,7 @@ public class MulticastScenarios {
             Running<Sent> sender = cast.sender("sender", options.withSendOnly(true));
             cast.round(0, List.of(sender), List.of(receiver));
             cast.end(List.of(sender), List.of(receiver));
-        } catch (ScenarioException e) {
+        } catch (RuntimeException e) {
             throw skipIfUnsupported(e);
         }
     }
@@ -203,7 +202,7 @@ public class MulticastScenarios {
             // They all take the same way: what was sent later has come, so what was sent before would have.
             cast.round(1, List.of(heard), List.of(receiver));
             cast.end(List.of(blocked, heard), List.of(receiver));
-        } catch (ScenarioException e) {
+        } catch (RuntimeException e) {
             throw skipIfUnsupported(e);
         }
     }
@@ -235,14 +234,14 @@ public class MulticastScenarios {
         report.parameter("MTU", mtu);
         try (NodeRoles roles = new NodeRoles()) {
             Cast cast = new Cast(roles, stage, report, settings);
-            ScenarioException refused = assertThrows(ScenarioException.class, () -> {
+            RuntimeException refused = assertThrows(RuntimeException.class, () -> {
                 if (sender) {
                     cast.sender("sender", options);
                 } else {
                     cast.receiver("receiver", options);
                 }
             });
-            assertEquals(Cause.SIZE_REFUSED, refused.rdmaCause(), refused::getMessage);
+            assertEquals(Cause.SIZE_REFUSED, Cause.of(refused), refused::getMessage);
         }
     }
 
@@ -258,18 +257,17 @@ public class MulticastScenarios {
             sender.tell("end");
             Sent sent = sender.join(settings.stepTimeout());
             assertFalse(sent.group().isZero(), "no group was chosen");
-        } catch (ScenarioException e) {
-            if (device.portAttributes().linkLayer() == LinkLayer.INFINIBAND) {
+        } catch (RuntimeException e) {
+            if (device.portAttributes().linkLayer() == LinkLayer.INFINIBAND || Cause.of(e) != Cause.UNSUPPORTED) {
                 throw e;
             }
-            assertEquals(Cause.UNSUPPORTED, e.rdmaCause(), e::getMessage);
             throw new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(e.getMessage()));
         }
     }
 
     /** What the device or the kernel can't do is a reason to skip; a device of the fabric that leads nowhere is none. */
-    private static RuntimeException skipIfUnsupported(ScenarioException e) {
-        return e.rdmaCause() == Cause.UNSUPPORTED
+    private static RuntimeException skipIfUnsupported(RuntimeException e) {
+        return Cause.of(e) == Cause.UNSUPPORTED
                 ? new TestAbortedException(SkipReason.UNSUPPORTED_BY_KERNEL.because(e.getMessage()))
                 : e;
     }

@@ -274,7 +274,8 @@ class RstreamIT {
             client.kill();
             assertThat(failure(server))
                     .isInstanceOfSatisfying(
-                            ScenarioException.class, e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_LOST));
+                            ScenarioException.class,
+                            e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_LOST));
         } finally {
             context.cancelled.set(true);
         }
@@ -297,7 +298,8 @@ class RstreamIT {
             server.kill();
             assertThat(failure(client))
                     .isInstanceOfSatisfying(
-                            ScenarioException.class, e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_LOST));
+                            ScenarioException.class,
+                            e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_LOST));
         } finally {
             context.cancelled.set(true);
         }

@@ -210,12 +210,11 @@ final class WorkAudit {
         String message = queuePair.map(WorkAudit::name).orElseGet(() -> "a closed queue pair, " + failed.queuePair())
                 + ": " + count + " completion" + (count == 1 ? "" : "s") + " with "
                 + failed.status().ibvName() + (count == 1 ? " was" : " were") + " never polled";
-        Optional<String> mistake =
-                queuePair.flatMap(pair -> Mistake.of(failed.status(), pair, queuePairs)
-                        .or(() -> ofReceiver(pair, failed.status()))
-                        .or(() -> pair.sendQueue() == failed.queue()
-                                ? Optional.empty()
-                                : Mistake.unfitReceive(pair, failed.status())));
+        Optional<String> mistake = queuePair.flatMap(pair -> Mistake.of(failed.status(), pair, queuePairs)
+                .or(() -> ofReceiver(pair, failed.status()))
+                .or(() -> pair.sendQueue() == failed.queue()
+                        ? Optional.empty()
+                        : Mistake.unfitReceive(pair, failed.status())));
         found.add(
                 mistake.isPresent()
                         ? new TestFaultError(Cause.WRONG_USE, message + ": " + mistake.get())

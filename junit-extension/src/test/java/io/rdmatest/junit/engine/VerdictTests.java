@@ -37,8 +37,7 @@ import org.opentest4j.TestAbortedException;
 class VerdictTests {
 
     private static WorkCompletionException flushed() {
-        return new WorkCompletionException(
-                WorkCompletion.Status.WR_FLUSH_ERR, 5, 0, WorkCompletion.Opcode.SEND, 7, 17);
+        return new WorkCompletionException(WorkCompletion.Status.WR_FLUSH_ERR, 5, 0, WorkCompletion.Opcode.SEND, 7, 17);
     }
 
     @RdmaTest

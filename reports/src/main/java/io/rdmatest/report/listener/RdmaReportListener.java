@@ -7,7 +7,6 @@ import io.rdmatest.report.run.JournalEvent;
 import io.rdmatest.report.run.JournalEvent.Kind;
 import io.rdmatest.report.run.LeftOut;
 import io.rdmatest.report.run.ReportConfiguration;
-import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.ScenarioNames;
 import io.rdmatest.report.run.Verdict;
 import java.io.IOException;
@@ -64,7 +63,7 @@ public final class RdmaReportListener implements TestExecutionListener {
     private final AtomicInteger open = new AtomicInteger();
 
     /** The first cause that each open test, or container of tests, has published. */
-    private final Map<String, String> causes = new ConcurrentHashMap<>();
+    private final Map<String, Cause> causes = new ConcurrentHashMap<>();
 
     private @Nullable Journal journal;
     private @Nullable TestPlan plan;
@@ -160,12 +159,13 @@ public final class RdmaReportListener implements TestExecutionListener {
     /**
      * The cause that a test published takes precedence, because an exception does not carry all that the test knows.
      */
-    private static @Nullable Cause cause(@Nullable String published, TestExecutionResult result) {
+    private static @Nullable Cause cause(@Nullable Cause published, TestExecutionResult result) {
         if (result.getStatus() != TestExecutionResult.Status.FAILED) {
             return null;
         }
-        Cause known = Run.cause(published);
-        return known != null ? known : result.getThrowable().map(Cause::of).orElse(Cause.DEFECT);
+        return published != null
+                ? published
+                : result.getThrowable().map(Cause::of).orElse(Cause.DEFECT);
     }
 
     @Override
@@ -199,9 +199,9 @@ public final class RdmaReportListener implements TestExecutionListener {
         if (pairs.keySet().stream().anyMatch(key -> key.startsWith("allure"))) {
             return;
         }
-        String cause = pairs.get(ReportKeys.CAUSE);
+        Cause cause = Cause.named(pairs.get(ReportKeys.CAUSE)).orElse(null);
         if (cause != null) {
-            String ignored = causes.putIfAbsent(identifier.getUniqueId(), cause);
+            Cause ignored = causes.putIfAbsent(identifier.getUniqueId(), cause);
         }
         guarded(() -> write(event(Kind.ENTRY, identifier).withEntry(pairs)));
         guarded(() -> AllureForwarder.published(identifier.getUniqueId(), pairs));

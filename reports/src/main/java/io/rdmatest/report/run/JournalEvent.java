@@ -5,9 +5,9 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.Cause;
-import io.rdmatest.ReportKeys;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -23,9 +23,10 @@ import org.jspecify.annotations.Nullable;
  * @param className the class of the test, with its package
  * @param method the method of the test
  * @param verdict how it ended
+ * @param cause why it failed or is broken; null if it did neither, or if this build does not know the cause
  * @param reason why it ended so: the failure's message, or the reason of a skip
  * @param trace the failure's stack trace, or what a JVM that died wrote last
- * @param entry what a test published; at its end, the cause of its failure
+ * @param entry what a test published
  * @param expected how many tests are known of when this line is written
  * @param open how many test templates have not been unfolded into their invocations yet
  */
@@ -40,6 +41,7 @@ public record JournalEvent(
         @Nullable String className,
         @Nullable String method,
         @Nullable Verdict verdict,
+        @Nullable Cause cause,
         @Nullable String reason,
         @Nullable String trace,
         @Nullable Map<String, String> entry,
@@ -48,11 +50,12 @@ public record JournalEvent(
 
     /** Reads its own output, however long the message of a failure or a name is. */
     private static final ObjectMapper MAPPER = new ObjectMapper(JsonFactory.builder()
-            .streamReadConstraints(StreamReadConstraints.builder()
-                    .maxNameLength(Integer.MAX_VALUE)
-                    .maxStringLength(Integer.MAX_VALUE)
+                    .streamReadConstraints(StreamReadConstraints.builder()
+                            .maxNameLength(Integer.MAX_VALUE)
+                            .maxStringLength(Integer.MAX_VALUE)
+                            .build())
                     .build())
-            .build());
+            .enable(DeserializationFeature.READ_UNKNOWN_ENUM_VALUES_AS_NULL);
 
     /** What a line can report. */
     public enum Kind {
@@ -85,7 +88,20 @@ public record JournalEvent(
 
     public static JournalEvent of(Kind kind) {
         return new JournalEvent(
-                kind, System.currentTimeMillis(), null, null, null, null, null, null, null, null, null, null, null);
+                kind,
+                System.currentTimeMillis(),
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null);
     }
 
     public static JournalEvent trouble(String reason) {
@@ -102,33 +118,33 @@ public record JournalEvent(
 
     JournalEvent at(long millis) {
         return new JournalEvent(
-                event, millis, id, test, name, className, method, verdict, reason, trace, entry, expected, open);
+                event, millis, id, test, name, className, method, verdict, cause, reason, trace, entry, expected, open);
     }
 
     public JournalEvent about(
             String id, boolean test, String name, @Nullable String className, @Nullable String method) {
         return new JournalEvent(
-                event, time, id, test, name, className, method, verdict, reason, trace, entry, expected, open);
+                event, time, id, test, name, className, method, verdict, cause, reason, trace, entry, expected, open);
     }
 
     public JournalEvent withOutcome(@Nullable Verdict verdict, @Nullable String reason, @Nullable String trace) {
         return new JournalEvent(
-                event, time, id, test, name, className, method, verdict, reason, trace, entry, expected, open);
+                event, time, id, test, name, className, method, verdict, cause, reason, trace, entry, expected, open);
     }
 
     public JournalEvent withEntry(Map<String, String> entry) {
         return new JournalEvent(
-                event, time, id, test, name, className, method, verdict, reason, trace, entry, expected, open);
+                event, time, id, test, name, className, method, verdict, cause, reason, trace, entry, expected, open);
     }
 
-    /** Returns the event with the cause of a failure, kept in {@code entry}. */
     public JournalEvent withCause(@Nullable Cause cause) {
-        return cause == null ? this : withEntry(Map.of(ReportKeys.CAUSE, cause.name()));
+        return new JournalEvent(
+                event, time, id, test, name, className, method, verdict, cause, reason, trace, entry, expected, open);
     }
 
     public JournalEvent withExpected(int expected, int open) {
         return new JournalEvent(
-                event, time, id, test, name, className, method, verdict, reason, trace, entry, expected, open);
+                event, time, id, test, name, className, method, verdict, cause, reason, trace, entry, expected, open);
     }
 
     public boolean isTest() {

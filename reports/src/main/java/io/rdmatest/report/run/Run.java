@@ -12,7 +12,6 @@ import io.rdmatest.verbs.DriverQuirks;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -195,7 +194,7 @@ public record Run(
         void end(JournalEvent event) {
             verdict = event.verdict() == null ? Verdict.BROKEN : event.verdict();
             reason = event.reason();
-            cause = event.entry() == null ? null : cause(event.entry().get(ReportKeys.CAUSE));
+            cause = event.cause();
             durationMillis = Math.max(0, event.time() - startMillis);
             finished = true;
             lastWords = null;
@@ -214,14 +213,6 @@ public record Run(
         public boolean isUnfinished() {
             return !finished && verdict == Verdict.BROKEN;
         }
-    }
-
-    /** Returns the cause of this name; null if there is none. */
-    public static @Nullable Cause cause(@Nullable String name) {
-        return Arrays.stream(Cause.values())
-                .filter(cause -> cause.name().equals(name))
-                .findFirst()
-                .orElse(null);
     }
 
     public static Run of(List<JournalEvent> events) {

@@ -3,6 +3,7 @@ package io.rdmatest.report.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.Cause;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -12,6 +13,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class JournalTests {
+
+    @Test
+    void aLineHasTheCauseAsAField() throws Exception {
+        String line = JournalEvent.of(JournalEvent.Kind.FINISHED)
+                .withCause(Cause.PEER_LOST)
+                .toLine();
+
+        assertThat(line).contains("\"cause\":\"PEER_LOST\"");
+        assertThat(JournalEvent.parse(line).cause()).isEqualTo(Cause.PEER_LOST);
+        assertThat(JournalEvent.parse(line.replace("PEER_LOST", "OF_ANOTHER_BUILD"))
+                        .cause())
+                .isNull();
+    }
 
     /** A test that is over its time limit is interrupted; the journal must not end with it. */
     @Test

@@ -10,9 +10,9 @@ import java.time.Duration;
  * Runs the roles of a scenario, each in its {@link Place}.
  *
  * <p>As with {@link LocalRoles}, the first failure cancels the scenario: every other role ends at its next wait, and
- * {@link #close} throws the first failure. A failure on another node keeps its type. Its suppressed {@link
- * io.rdmatest.peer.RemoteOrigin} has the node, the stack trace and a diagnosis. If a node dies or hangs, each of its
- * roles fails with a {@link io.rdmatest.peer.PeerLostException}.
+ * {@link #close} throws the first failure. A failure on another node is a {@link io.rdmatest.peer.RemoteFailureException}
+ * with its cause, the node, the stack trace and a diagnosis. If a node dies or hangs, each of its roles fails with a {@link
+ * io.rdmatest.peer.PeerLostException}.
  */
 public final class NodeRoles implements AutoCloseable {
 

@@ -1,9 +1,8 @@
 package io.rdmatest.scenarios.node;
 
-import io.rdmatest.NativeLibraryException;
+import io.rdmatest.Cause;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.peer.Peer;
 import io.rdmatest.peer.PeerSettings;
@@ -85,7 +84,7 @@ public final class Place implements AutoCloseable {
         }
         command.addAll(PreparedClasses.options());
         command.addAll(List.of("-cp", classPath, RoleAgent.class.getName()));
-        return remote(Peer.start(node.name(), command, settings, RoleTypes.failures()), node);
+        return remote(Peer.start(node.name(), command, settings), node);
     }
 
     /**
@@ -100,10 +99,7 @@ public final class Place implements AutoCloseable {
      */
     public static Place on(Node node, Path agent, PeerSettings settings) {
         String java = node.java().equals(Node.DEFAULT_JAVA) ? null : node.java();
-        return remote(
-                Peer.launch(
-                        node.name(), node.launch(), java, node.environment(), agent, settings, RoleTypes.failures()),
-                node);
+        return remote(Peer.launch(node.name(), node.launch(), java, node.environment(), agent, settings), node);
     }
 
     private static Place remote(Peer peer, Node node) {
@@ -190,8 +186,11 @@ public final class Place implements AutoCloseable {
     private static @Nullable InetAddress addressOf(Place other) {
         try {
             return other.address();
-        } catch (FabricException | NativeLibraryException e) {
-            return null;
+        } catch (RuntimeException e) {
+            if (Cause.of(e) == Cause.HOST_NOT_READY) {
+                return null;
+            }
+            throw e;
         }
     }
 

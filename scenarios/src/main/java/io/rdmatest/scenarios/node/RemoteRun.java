@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.node;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.fabric.Node;
@@ -108,13 +109,13 @@ record RemoteRun<R>(
         };
     }
 
-    /** Returns the role's failure as an exception to throw here; a suppressed exception has its origin. */
-    private static RuntimeException thrown(Throwable failure) {
-        failure.setStackTrace(new Throwable().getStackTrace());
-        if (failure instanceof Error error) {
-            throw error;
+    /** Returns the role's failure as an exception to throw here. */
+    private static RuntimeException thrown(RuntimeException failure) {
+        if (Cause.of(failure) == Cause.INTERRUPTED) {
+            return new RoleCancelledException();
         }
-        return failure instanceof RuntimeException unchecked ? unchecked : new IllegalStateException(failure);
+        failure.setStackTrace(new Throwable().getStackTrace());
+        return failure;
     }
 
     private static void join(Thread thread) {

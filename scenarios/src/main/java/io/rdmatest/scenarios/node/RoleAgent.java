@@ -35,7 +35,7 @@ public final class RoleAgent {
      * @param arguments none
      */
     public static void main(String[] arguments) {
-        Agent.main(PeerSettings.ofAgent(), RoleTypes.failures(), new Runner());
+        Agent.main(PeerSettings.ofAgent(), new Runner());
     }
 
     private static final class Runner implements Agent.Runner {

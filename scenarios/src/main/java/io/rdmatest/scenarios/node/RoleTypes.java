@@ -22,23 +22,14 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.ser.std.StdSerializer;
-import io.rdmatest.Cause;
-import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.fabric.FabricException;
-import io.rdmatest.peer.FailureTypes;
 import io.rdmatest.peer.LineKind;
-import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
 import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.pairs.PairRoles;
 import io.rdmatest.scenarios.pairs.Unfinished;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
-import io.rdmatest.scenarios.role.Delivery;
-import io.rdmatest.scenarios.role.DeliveryError;
 import io.rdmatest.scenarios.role.Role;
-import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import io.rdmatest.scenarios.rstream.StreamRoles;
@@ -54,18 +45,15 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.Collection;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The registry of roles that run on other nodes, and the encoding of their parameters, results and failures.
+ * The registry of roles that run on other nodes, and the encoding of their parameters and results.
  *
  * <p>Received data never chooses a class: names are looked up here, and records are read as the registered types.
  */
@@ -147,7 +135,7 @@ final class RoleTypes {
         add("echoing-server", UcmatoseRoles.EchoingServer.class, byte[].class);
         add("asking-client", UcmatoseRoles.AskingClient.class, byte[].class);
         add("rejecting-server", UcmatoseRoles.RejectingServer.class, byte[].class);
-        add("refused-client", UcmatoseRoles.RefusedClient.class, UnexpectedCmEventException.class);
+        add("refused-client", UcmatoseRoles.RefusedClient.class, UcmatoseRoles.Refusal.class);
         add("silent-server", UcmatoseRoles.SilentServer.class, Boolean.class);
         add("udaddy-server", UdaddyRoles.Server.class, UdaddyRoles.Result.class);
         add("udaddy-client", UdaddyRoles.Client.class, UdaddyRoles.Result.class);
@@ -163,22 +151,6 @@ final class RoleTypes {
         add("counters", CounterValues.Read.class, CounterValues.class);
     }
 
-    private static final FailureTypes FAILURES = FailureTypes.core()
-            .with(
-                    ScenarioException.class,
-                    failure -> Map.of("reason", failure.rdmaCause().name()),
-                    (message, details) -> new ScenarioException(
-                            Cause.valueOf(details.getOrDefault("reason", "")),
-                            Objects.requireNonNullElse(message, "")))
-            .with(
-                    FabricException.class,
-                    failure -> Map.of(),
-                    (message, details) -> new FabricException(
-                            Objects.requireNonNullElse(message, "").lines().toList()))
-            .with(RoleCancelledException.class, failure -> Map.of(), (message, details) -> new RoleCancelledException())
-            .with(PayloadMismatchError.class, RoleTypes::detailsOf, RoleTypes::mismatch)
-            .with(DeliveryError.class, RoleTypes::detailsOf, RoleTypes::delivery);
-
     private RoleTypes() {}
 
     private static <T extends Role<R>, R> void add(String name, Class<T> role, Class<R> result) {
@@ -193,11 +165,6 @@ final class RoleTypes {
 
     static Collection<Type<?, ?, ?>> all() {
         return BY_NAME.values();
-    }
-
-    /** Returns the exception types that keep their type. */
-    static FailureTypes failures() {
-        return FAILURES;
     }
 
     static Type<?, ?, ?> named(String name) {
@@ -232,40 +199,6 @@ final class RoleTypes {
             return value;
         } catch (JsonProcessingException e) {
             throw new IllegalArgumentException(what + " is invalid: " + e.getOriginalMessage(), e);
-        }
-    }
-
-    // ---- failures ----
-
-    private static Map<String, String> detailsOf(PayloadMismatchError failure) {
-        return Map.of(
-                "offset", Long.toString(failure.offset()),
-                "expected", Integer.toString(failure.expected()),
-                "actual", Integer.toString(failure.actual()));
-    }
-
-    private static PayloadMismatchError mismatch(@Nullable String message, Map<String, String> details) {
-        String text = Objects.requireNonNullElse(message, "");
-        Function<String, PayloadMismatchError> make = what -> new PayloadMismatchError(
-                what,
-                Long.parseLong(details.getOrDefault("offset", "0")),
-                (byte) Integer.parseInt(details.getOrDefault("expected", "0")),
-                (byte) Integer.parseInt(details.getOrDefault("actual", "0")));
-        String end = Objects.requireNonNullElse(make.apply("").getMessage(), "");
-        return make.apply(text.endsWith(end) ? text.substring(0, text.length() - end.length()) : text);
-    }
-
-    private static Map<String, String> detailsOf(DeliveryError failure) {
-        return Map.of("deliveries", MAPPER.valueToTree(failure.deliveries()).toString());
-    }
-
-    private static DeliveryError delivery(@Nullable String message, Map<String, String> details) {
-        try {
-            return new DeliveryError(
-                    Objects.requireNonNullElse(message, ""),
-                    List.of(MAPPER.readValue(details.getOrDefault("deliveries", "[]"), Delivery[].class)));
-        } catch (JsonProcessingException e) {
-            throw new IllegalArgumentException(e);
         }
     }
 
@@ -306,25 +239,6 @@ final class RoleTypes {
         // Numeric addresses only: a name may resolve differently on another node.
         text(module, InetAddress.class, InetAddress::getHostAddress, InetAddress::ofLiteral);
         text(module, Histogram.class, RoleTypes::encode, RoleTypes::decode);
-        module.addSerializer(UnexpectedCmEventException.class, new StdSerializer<>(UnexpectedCmEventException.class) {
-            private static final long serialVersionUID = 1L;
-
-            @Override
-            public void serialize(UnexpectedCmEventException value, JsonGenerator out, SerializerProvider provider)
-                    throws IOException {
-                out.writeTree(FailureTypes.core().write(value));
-            }
-        });
-        module.addDeserializer(
-                UnexpectedCmEventException.class, new StdDeserializer<>(UnexpectedCmEventException.class) {
-                    private static final long serialVersionUID = 1L;
-
-                    @Override
-                    public UnexpectedCmEventException deserialize(JsonParser in, DeserializationContext context)
-                            throws IOException {
-                        return (UnexpectedCmEventException) FailureTypes.core().read(in.readValueAsTree());
-                    }
-                });
         module.setDeserializerModifier(new BeanDeserializerModifier() {
             private static final long serialVersionUID = 1L;
 

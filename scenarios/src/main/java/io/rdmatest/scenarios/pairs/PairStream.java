@@ -600,8 +600,7 @@ final class PairStream implements AutoCloseable {
         for (Lane lane : lanes) {
             if (lane.link().isDisconnected()) {
                 throw new ScenarioException(
-                        Cause.PEER_LOST,
-                        "The peer ended connection " + lane.index + " in the middle of the stream");
+                        Cause.PEER_LOST, "The peer ended connection " + lane.index + " in the middle of the stream");
             }
         }
     }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.ucmatose;
 
+import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
@@ -218,14 +219,23 @@ public final class UcmatoseRoles {
     }
 
     /**
+     * How a connection was refused.
+     *
+     * @param event the event by its C name
+     * @param cause what the event and its status mean
+     * @param text the event in words
+     * @param privateData the peer's private data; may be empty
+     */
+    public record Refusal(String event, Cause cause, String text, byte[] privateData) {}
+
+    /**
      * Connects and expects to be refused.
      *
      * @param port where to; 0 to be told by the other side
      * @param privateData what to attach to the request
      * @param timeout how long the refusal may take
      */
-    public record RefusedClient(int port, byte[] privateData, Duration timeout)
-            implements Role<UnexpectedCmEventException> {
+    public record RefusedClient(int port, byte[] privateData, Duration timeout) implements Role<Refusal> {
 
         /**
          * Returns the refusal.
@@ -233,13 +243,17 @@ public final class UcmatoseRoles {
          * @throws AssertionError if the connection came up
          */
         @Override
-        public UnexpectedCmEventException run(RoleContext context) {
+        public Refusal run(RoleContext context) {
             int remotePort = port != 0 ? port : Integer.parseInt(context.hear("port of the server", timeout));
             InetSocketAddress target = new InetSocketAddress(context.peerAddress(), remotePort);
             try (RcLink link = RcLink.connect(context, bare(timeout), null, target, prepared -> privateData)) {
                 throw new AssertionError("The connection to port " + remotePort + " came up, " + link.queuePair());
             } catch (UnexpectedCmEventException refusal) {
-                return refusal;
+                return new Refusal(
+                        refusal.got(),
+                        refusal.rdmaCause(),
+                        String.valueOf(refusal.getMessage()),
+                        refusal.privateData());
             }
         }
     }

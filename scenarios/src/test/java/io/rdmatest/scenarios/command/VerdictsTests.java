@@ -87,8 +87,8 @@ class VerdictsTests {
         "LOC_PROT_ERR, FABRIC_FAILED",
     })
     void aFailedWorkRequest(Status status, ExitStatus expected) {
-        assertThat(Verdicts.of(new WorkCompletionException(
-                        status, status.code(), 0, WorkCompletion.Opcode.SEND, 1, 17)))
+        assertThat(Verdicts.of(
+                        new WorkCompletionException(status, status.code(), 0, WorkCompletion.Opcode.SEND, 1, 17)))
                 .satisfies(verdict -> {
                     assertThat(verdict.status()).isEqualTo(expected);
                     assertThat(verdict.message())

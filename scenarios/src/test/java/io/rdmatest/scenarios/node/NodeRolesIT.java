@@ -3,18 +3,16 @@ package io.rdmatest.scenarios.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.peer.PeerSettings;
-import io.rdmatest.peer.RemoteOrigin;
-import io.rdmatest.scenarios.engine.PayloadMismatchError;
+import io.rdmatest.peer.RemoteFailureException;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Pair;
@@ -117,8 +115,8 @@ class NodeRolesIT {
                 new RpingRoles.Client(options().withFault(Fault.FLIP_PAYLOAD_BYTE)),
                 SCENARIO));
 
-        assertThat(failure).isInstanceOf(PayloadMismatchError.class);
-        RemoteOrigin origin = (RemoteOrigin) failure.getSuppressed()[0];
+        assertThat(Cause.of(failure)).isEqualTo(Cause.WRONG_DATA);
+        RemoteFailureException origin = (RemoteFailureException) failure;
         assertThat(origin.node()).startsWith("other");
         assertThat(origin.diagnosis())
                 .contains("device: " + device.device().name(), "port now", "counters of the port that increased");
@@ -127,7 +125,7 @@ class NodeRolesIT {
     @Test
     void aRefusalIsAResultLikeAnyOther() {
         byte[] data = {1, 2, 3};
-        Pair<byte[], UnexpectedCmEventException> results = NodeRoles.runPair(
+        Pair<byte[], UcmatoseRoles.Refusal> results = NodeRoles.runPair(
                 here,
                 new UcmatoseRoles.RejectingServer(data, STEP),
                 there,
@@ -135,7 +133,7 @@ class NodeRolesIT {
                 SCENARIO);
 
         assertThat(results.server()).startsWith(9);
-        assertThat(results.client().got()).isEqualTo("RDMA_CM_EVENT_REJECTED");
+        assertThat(results.client().event()).isEqualTo("RDMA_CM_EVENT_REJECTED");
         assertThat(results.client().privateData()).startsWith(data);
     }
 
@@ -146,8 +144,9 @@ class NodeRolesIT {
             Running<ServerResult> server = roles.start("server", lacking, new RpingRoles.Server(options()));
 
             assertThat(catchThrowable(() -> server.join(STEP)))
-                    .isInstanceOf(FabricException.class)
-                    .hasMessageContaining("mlx5_77");
+                    .hasMessageContaining("mlx5_77")
+                    .extracting(Cause::of)
+                    .isEqualTo(Cause.HOST_NOT_READY);
         }
     }
 

@@ -9,12 +9,10 @@ import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.Promises;
 import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.peer.PeerSettings;
-import io.rdmatest.peer.RemoteOrigin;
-import io.rdmatest.scenarios.engine.PayloadMismatchError;
+import io.rdmatest.peer.RemoteFailureException;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
-import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
 import io.rdmatest.scenarios.rstream.StreamRoles;
@@ -211,23 +209,22 @@ class NodeRolesTests {
                     new StreamRoles.Client(clientOptions().withFault(Fault.FLIP_PAYLOAD_BYTE)),
                     SCENARIO));
 
-            assertThat(failure).isInstanceOf(PayloadMismatchError.class).hasMessageContaining("wrong byte at offset");
+            assertThat(Cause.of(failure)).isEqualTo(Cause.WRONG_DATA);
+            assertThat(failure).hasMessageContaining("wrong byte at offset");
             assertThat(origin(failure).node()).startsWith(b);
             assertThat(origin(failure).stack()).contains("StreamRoles");
         }
     }
 
     @Test
-    void aFailureKeepsItsReasonAndBringsTheDiagnosis() {
+    void aFailureKeepsItsCauseAndBringsTheDiagnosis() {
         try (Place there = child(b);
                 NodeRoles roles = new NodeRoles()) {
             Running<StreamRoles.Result> server = roles.start(
                     "server", there, new StreamRoles.Server(options().withFirstWait(Duration.ofMillis(200))));
             Throwable failure = catchThrowable(() -> server.join(STEP));
 
-            assertThat(failure)
-                    .isInstanceOf(ScenarioException.class)
-                    .hasMessageContaining("No rstream client connected");
+            assertThat(failure).hasMessageContaining("No rstream client connected");
             assertThat(Cause.of(failure)).isEqualTo(Cause.PEER_ABSENT);
             assertThat(origin(failure).diagnosis())
                     .contains("device: not used by the role", "kernel log since the role began");
@@ -254,11 +251,7 @@ class NodeRolesTests {
         nothingIsLeft();
     }
 
-    private static RemoteOrigin origin(Throwable failure) {
-        return Arrays.stream(failure.getSuppressed())
-                .filter(RemoteOrigin.class::isInstance)
-                .map(RemoteOrigin.class::cast)
-                .findFirst()
-                .orElseThrow();
+    private static RemoteFailureException origin(Throwable failure) {
+        return (RemoteFailureException) failure;
     }
 }
