@@ -303,8 +303,8 @@ class FaultsOnTwoNodes {
         assertThat(pairs.failure).isInstanceOf(AssertionError.class).hasMessageContaining("server a, client b: ");
         PairLine lossy = pairs.last("b", "a");
         assertThat(lossy.cause()).isIn("COUNTERS", "RETRY_EXCEEDED");
-        assertThat(lossy.fromCounters().getOrDefault("completer_retry_err", 0L)
-                        + lossy.toCounters().getOrDefault("out_of_seq_request", 0L))
+        assertThat(lossy.counters().from().getOrDefault("completer_retry_err", 0L)
+                        + lossy.counters().to().getOrDefault("out_of_seq_request", 0L))
                 .isPositive();
     }
 

@@ -151,8 +151,8 @@ class QualifyAcrossNodesIT {
                     assertThat(cell.latencyP50()).isPositive();
                     assertThat(cell.lineRate()).isNaN();
                     assertThat(cell.bytesVerified()).isPositive().isLessThanOrEqualTo(pair);
-                    assertThat(cell.fromCounters()).containsKey("sent_pkts");
-                    assertThat(cell.toCounters()).containsKey("rcvd_pkts");
+                    assertThat(cell.counters().from()).containsKey("sent_pkts");
+                    assertThat(cell.counters().to()).containsKey("rcvd_pkts");
                 })
                 .extracting(PairLine::from, PairLine::to)
                 .contains(tuple("a", "b"), tuple("b", "a"));

@@ -129,9 +129,9 @@ final class RailLines {
                 0,
                 1,
                 true,
-                Map.of(),
-                Map.of(),
-                new PairLine.Instrument(WriteBandwidth.PROGRAM, result.reason())));
+                WriteBandwidth.PROGRAM,
+                result.reason(),
+                PairLine.Counters.NONE));
     }
 
     private void write(
@@ -163,7 +163,8 @@ final class RailLines {
                 known.bytesVerified(),
                 directions,
                 confirmation,
-                known.fromCounters(),
-                known.toCounters()));
+                null,
+                null,
+                new PairLine.Counters(known.fromCounters(), known.toCounters())));
     }
 }

@@ -222,8 +222,9 @@ class ConfirmationsTests {
                 0,
                 1,
                 confirmation,
-                Map.of(),
-                Map.of());
+                null,
+                null,
+                PairLine.Counters.NONE);
     }
 
     @Test

@@ -39,8 +39,11 @@ class PairsFileTests {
                 2e-5,
                 9,
                 64,
-                Map.of("sent_pkts", 3L),
-                Map.of());
+                1,
+                false,
+                null,
+                null,
+                new PairLine.Counters(Map.of("sent_pkts", 3L), Map.of()));
     }
 
     @Test

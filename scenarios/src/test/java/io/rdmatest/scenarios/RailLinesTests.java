@@ -84,8 +84,8 @@ class RailLinesTests {
             assertThat(line.bandwidth()).isEqualTo(40e9);
             assertThat(line.latencyP50()).isEqualTo(10e-6);
             assertThat(line.bytesVerified()).isEqualTo(4096);
-            assertThat(line.fromCounters()).containsExactly(Map.entry("sent_pkts", 7L));
-            assertThat(line.toCounters()).containsExactly(Map.entry("rcvd_pkts", 7L));
+            assertThat(line.counters().from()).containsExactly(Map.entry("sent_pkts", 7L));
+            assertThat(line.counters().to()).containsExactly(Map.entry("rcvd_pkts", 7L));
             assertThat(line.confirmation()).isFalse();
         });
     }
@@ -99,8 +99,8 @@ class RailLinesTests {
         lines.write(cell(2, null, Cause.TIMEOUT));
 
         assertThat(written().getLast().bytesVerified()).isZero();
-        assertThat(written().getLast().fromCounters()).isEmpty();
-        assertThat(written().getLast().toCounters()).isEmpty();
+        assertThat(written().getLast().counters().from()).isEmpty();
+        assertThat(written().getLast().counters().to()).isEmpty();
         assertThat(written().getLast().outcome()).isEqualTo(PairLine.Outcome.FAILED);
     }
 

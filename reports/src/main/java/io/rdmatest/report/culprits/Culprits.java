@@ -111,7 +111,11 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         json.put("schema", SCHEMA);
         json.put("cells", cells);
         json.put("causes", causes.stream().map(Culprit::json).toList());
-        json.put("unexplained", unexplained.stream().map(PairsWriter::members).toList());
+        json.put(
+                "unexplained",
+                unexplained.stream()
+                        .map(cell -> PairJson.MAPPER.convertValue(cell, Map.class))
+                        .toList());
         json.put("notes", notes);
         return json;
     }

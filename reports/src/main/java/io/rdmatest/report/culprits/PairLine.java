@@ -1,5 +1,14 @@
 package io.rdmatest.report.culprits;
 
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import com.fasterxml.jackson.annotation.JsonTypeName;
+import com.fasterxml.jackson.annotation.JsonValue;
+import com.fasterxml.jackson.annotation.Nulls;
+import com.fasterxml.jackson.annotation.OptBoolean;
+import com.fasterxml.jackson.databind.annotation.JsonDeserialize;
 import java.util.Collections;
 import java.util.Map;
 import java.util.TreeMap;
@@ -26,10 +35,13 @@ import org.jspecify.annotations.Nullable;
  * @param bytesVerified how many bytes of payload were compared with what was sent, 0 or more
  * @param directions in how many directions data flowed while bandwidth and message rate were measured, 1 or 2
  * @param confirmation whether this line measured a cause again; then it is no cell of the matrix
- * @param fromCounters by how much counters of the sender's port grew meanwhile
- * @param toCounters by how much counters of the receiver's port grew meanwhile
- * @param instrument the other program that measured this line; the line is then a confirmation. Null for rdmatest
+ * @param instrument the name of another program that measured this line, or failed to; the line is then a confirmation. Null for
+ *     rdmatest
+ * @param reason why another program measured nothing, as a clause, which is no evidence about the fabric; null if it measured
+ * @param counters by how much counters of both ports grew meanwhile
  */
+@JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "schema", requireTypeIdForSubtypes = OptBoolean.FALSE)
+@JsonTypeName(PairLine.SCHEMA)
 public record PairLine(
         String rail,
         String from,
@@ -47,10 +59,12 @@ public record PairLine(
         long samples,
         long bytesVerified,
         int directions,
-        boolean confirmation,
-        Map<String, Long> fromCounters,
-        Map<String, Long> toCounters,
-        @Nullable Instrument instrument) {
+        @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean confirmation,
+        @JsonInclude(JsonInclude.Include.NON_NULL) @JsonDeserialize(using = PairJson.TextIfAny.class)
+                @Nullable String instrument,
+        @JsonInclude(JsonInclude.Include.NON_NULL) @JsonDeserialize(using = PairJson.TextIfAny.class)
+                @Nullable String reason,
+        Counters counters) {
 
     /** The value of the member {@code schema}. */
     public static final String SCHEMA = "pairs/1";
@@ -59,20 +73,28 @@ public record PairLine(
     public static final String ONLY_RAIL = "rail0";
 
     /**
-     * A program other than rdmatest that measured a pair, or failed to.
+     * By how much counters of the ports of a pair grew.
      *
-     * @param program its name, not empty
-     * @param reason why it measured nothing, as a clause, which is no evidence about the fabric; null if it measured
+     * @param from those of the sender's port, by their names
+     * @param to those of the receiver's port
      */
-    public record Instrument(String program, @Nullable String reason) {
+    public record Counters(
+            @JsonSetter(contentNulls = Nulls.SKIP) Map<String, Long> from,
+            @JsonSetter(contentNulls = Nulls.SKIP) Map<String, Long> to) {
 
-        /**
-         * Checks the name.
-         *
-         * @throws IllegalArgumentException if it is empty
-         */
-        public Instrument {
-            name("instrument", program);
+        /** No counter grew, or none was read. */
+        public static final Counters NONE = new Counters(Map.of(), Map.of());
+
+        /** Copies the maps, sorted; null stands for an empty one. */
+        public Counters {
+            from = copy(from);
+            to = copy(to);
+        }
+
+        private static Map<String, Long> copy(@Nullable Map<String, Long> counters) {
+            return counters == null || counters.isEmpty()
+                    ? Map.of()
+                    : Collections.unmodifiableMap(new TreeMap<>(counters));
         }
     }
 
@@ -92,6 +114,7 @@ public record PairLine(
         }
 
         /** Returns the name in the file. */
+        @JsonValue
         @Override
         public String toString() {
             return word;
@@ -102,6 +125,7 @@ public record PairLine(
          *
          * @throws IllegalArgumentException if the word stands for no outcome
          */
+        @JsonCreator
         static Outcome of(String word) {
             for (Outcome outcome : values()) {
                 if (outcome.word.equals(word)) {
@@ -114,7 +138,7 @@ public record PairLine(
     }
 
     /**
-     * Copies the counters.
+     * Checks the values. Null stands for no counters.
      *
      * @throws IllegalArgumentException if a value is out of its range; the message names the member of the file
      */
@@ -125,6 +149,7 @@ public record PairLine(
         if (from.equals(to)) {
             throw new IllegalArgumentException("\"from\" and \"to\" are both \"" + from + "\"");
         }
+        present("outcome", outcome);
         count("attempts", attempts);
         quantity("lineRate", lineRate);
         if (lineRate == 0) {
@@ -139,100 +164,25 @@ public record PairLine(
         if (directions < 1 || directions > 2) {
             throw new IllegalArgumentException("\"directions\" is " + directions + ": it must be 1 or 2");
         }
-        if (instrument != null && !confirmation) {
-            throw new IllegalArgumentException(
-                    "\"instrument\" is \"" + instrument.program() + "\", and \"confirmation\" is not true");
+        if (!confirmation) {
+            // In the line of a cell, they belong to another tool.
+            instrument = null;
         }
-        fromCounters = copy(fromCounters);
-        toCounters = copy(toCounters);
+        if (instrument != null) {
+            name("instrument", instrument);
+        }
+        reason = instrument == null ? null : reason;
+        counters = counters == null ? Counters.NONE : counters;
     }
 
-    /** Creates a line of the matrix, during whose measurement data flowed in its own direction alone. */
-    public PairLine(
-            String rail,
-            String from,
-            String to,
-            @Nullable String fromLeaf,
-            @Nullable String toLeaf,
-            int attempts,
-            Outcome outcome,
-            @Nullable String cause,
-            double lineRate,
-            double bandwidth,
-            double messageRate,
-            double latencyP50,
-            double latencyP99,
-            long samples,
-            long bytesVerified,
-            Map<String, Long> fromCounters,
-            Map<String, Long> toCounters) {
-        this(
-                rail,
-                from,
-                to,
-                fromLeaf,
-                toLeaf,
-                attempts,
-                outcome,
-                cause,
-                lineRate,
-                bandwidth,
-                messageRate,
-                latencyP50,
-                latencyP99,
-                samples,
-                bytesVerified,
-                1,
-                false,
-                fromCounters,
-                toCounters);
-    }
-
-    /** Creates a line that rdmatest measured. */
-    public PairLine(
-            String rail,
-            String from,
-            String to,
-            @Nullable String fromLeaf,
-            @Nullable String toLeaf,
-            int attempts,
-            Outcome outcome,
-            @Nullable String cause,
-            double lineRate,
-            double bandwidth,
-            double messageRate,
-            double latencyP50,
-            double latencyP99,
-            long samples,
-            long bytesVerified,
-            int directions,
-            boolean confirmation,
-            Map<String, Long> fromCounters,
-            Map<String, Long> toCounters) {
-        this(
-                rail,
-                from,
-                to,
-                fromLeaf,
-                toLeaf,
-                attempts,
-                outcome,
-                cause,
-                lineRate,
-                bandwidth,
-                messageRate,
-                latencyP50,
-                latencyP99,
-                samples,
-                bytesVerified,
-                directions,
-                confirmation,
-                fromCounters,
-                toCounters,
-                null);
+    private static void present(String member, @Nullable Object value) {
+        if (value == null) {
+            throw new IllegalArgumentException("it has no \"" + member + "\"");
+        }
     }
 
     private static void name(String member, String value) {
+        present(member, value);
         if (value.isEmpty()) {
             throw new IllegalArgumentException("\"" + member + "\" is empty");
         }
@@ -248,9 +198,5 @@ public record PairLine(
         if (value < 0 || Double.isInfinite(value)) {
             throw new IllegalArgumentException("\"" + member + "\" is " + value + ": it must be 0 or more, or null");
         }
-    }
-
-    private static Map<String, Long> copy(Map<String, Long> counters) {
-        return counters.isEmpty() ? Map.of() : Collections.unmodifiableMap(new TreeMap<>(counters));
     }
 }

@@ -130,7 +130,7 @@ final class PairMatrix {
         rail.values[1][at] = (float) cell.messageRate();
         rail.values[2][at] = (float) cell.latencyP50();
         rail.values[3][at] = (float) cell.latencyP99();
-        rail.values[4][at] = errors(cell.fromCounters()) + errors(cell.toCounters());
+        rail.values[4][at] = errors(cell.counters().from()) + errors(cell.counters().to());
         String cause = cell.cause();
         if (cause != null
                 && (rail.state[at] == FAILED
@@ -201,7 +201,7 @@ final class PairMatrix {
 
     /** Returns how many errors the counters of both ports show. */
     static long errorsOf(PairLine cell) {
-        return Stream.of(cell.fromCounters(), cell.toCounters())
+        return Stream.of(cell.counters().from(), cell.counters().to())
                 .flatMap(counters -> counters.entrySet().stream())
                 .filter(counter -> counter.getValue() > 0 && isError(counter.getKey()))
                 .mapToLong(Map.Entry::getValue)

@@ -1,11 +1,7 @@
 package io.rdmatest.report.culprits;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.core.StreamReadFeature;
-import com.fasterxml.jackson.core.json.JsonReadFeature;
+import com.fasterxml.jackson.databind.ObjectReader;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -15,12 +11,9 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -51,17 +44,23 @@ public final class PairsReader {
 
     private record Placed(PairLine cell, long position) {}
 
+    /**
+     * What parsed lines have.
+     *
+     * @param cells their cells
+     * @param count how many lines there are
+     * @param wrong why the line after these is no cell; null if there is no such line
+     * @param isCut whether that line was cut short
+     */
+    private record Parsed(List<Placed> cells, long count, @Nullable String wrong, boolean isCut) {}
+
     /** The number of bytes that one thread parses at a time. */
     private static final int CHUNK = 4 << 20;
 
     /** The longest allowed line. The line of a cell has about 500 bytes. */
     private static final int LONGEST_LINE = 1 << 20;
 
-    private static final JsonFactory JSON = JsonFactory.builder()
-            .enable(StreamReadFeature.USE_FAST_DOUBLE_PARSER)
-            // So that the message on one is ours.
-            .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
-            .build();
+    private static final ObjectReader JSON = PairJson.MAPPER.readerFor(PairLine.class);
 
     private final List<String> notes = new ArrayList<>();
     private final List<Confirmed> confirmations = new ArrayList<>();
@@ -121,98 +120,114 @@ public final class PairsReader {
             throw new IOException(path + " can't be read: there is no such file", e);
         } catch (BrokenLineException e) {
             throw e;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted", e);
         } catch (IOException e) {
             throw new IOException(path + " can't be read: " + e, e);
         }
     }
 
-    private void read(Path path, FileChannel file, ExecutorService parsers, int threads, Sink sink) throws IOException {
-        Deque<Future<List<Placed>>> parsed = new ArrayDeque<>();
-        byte[] rest = new byte[0];
-        long begin = 0;
-        while (true) {
-            byte[] bytes = Arrays.copyOf(rest, rest.length + CHUNK);
-            int length = fill(file, bytes, rest.length);
-            boolean last = length < bytes.length;
-            int end = last ? length : afterLastLine(bytes, length);
-            if (end == 0 && length > LONGEST_LINE) {
-                throw new BrokenLineException(path, line(file, begin), "it has more than " + LONGEST_LINE + " bytes");
+    private void read(Path path, FileChannel file, ExecutorService parsers, int threads, Sink sink)
+            throws IOException, InterruptedException {
+        Deque<Future<Parsed>> ahead = new ArrayDeque<>();
+        long size = file.size();
+        long lines = 0;
+        long position = 0;
+        while (position < size || !ahead.isEmpty()) {
+            while (position < size && ahead.size() <= threads) {
+                byte[] bytes = lines(file, position, CHUNK);
+                long begin = position;
+                ahead.add(parsers.submit(() -> parse(bytes, begin)));
+                position += bytes.length;
             }
-            Chunk chunk = new Chunk(path, file, bytes, end, begin, last);
-            parsed.add(parsers.submit(chunk::parse));
-            if (last || parsed.size() > threads) {
-                drain(parsed, last ? 0 : threads, sink);
-            }
-            if (last) {
-                break;
-            }
-            rest = Arrays.copyOfRange(bytes, end, length);
-            begin += end;
-        }
-    }
-
-    private void drain(Deque<Future<List<Placed>>> parsed, int left, Sink sink) throws IOException {
-        while (parsed.size() > left) {
-            try {
-                for (Placed each : parsed.removeFirst().get()) {
-                    if (each.cell().confirmation()) {
-                        confirmations.add(new Confirmed(each.cell(), begun));
-                    } else {
-                        if (rails.add(each.cell().rail())) {
-                            confirmations.removeIf(earlier -> earlier.file() < begun
-                                    && earlier.line().rail().equals(each.cell().rail()));
-                        }
-                        sink.accept(each.cell(), each.position());
-                    }
-                }
-            } catch (ExecutionException e) {
-                if (e.getCause() instanceof IOException broken) {
-                    throw broken;
-                }
-                throw new IllegalStateException("The parser failed: " + e.getCause(), e);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IOException("interrupted", e);
+            Parsed parsed = parsed(ahead.remove());
+            parsed.cells().forEach(each -> take(each, sink));
+            lines += parsed.count();
+            if (parsed.isCut()) {
+                notes.add("%s:%d was cut short when it was written, and is left out".formatted(path, lines + 1));
+            } else if (parsed.wrong() != null) {
+                throw new BrokenLineException(path, lines + 1, parsed.wrong());
             }
         }
     }
 
-    private static int fill(FileChannel file, byte[] bytes, int from) throws IOException {
-        ByteBuffer free = ByteBuffer.wrap(bytes, from, bytes.length - from);
-        while (free.hasRemaining()) {
-            if (file.read(free) < 0) {
-                break;
-            }
+    private void take(Placed placed, Sink sink) {
+        PairLine cell = placed.cell();
+        if (cell.confirmation()) {
+            confirmations.add(new Confirmed(cell, begun));
+            return;
         }
-        return free.position();
+        if (rails.add(cell.rail())) {
+            confirmations.removeIf(earlier ->
+                    earlier.file() < begun && earlier.line().rail().equals(cell.rail()));
+        }
+        sink.accept(cell, placed.position());
     }
 
-    private static int afterLastLine(byte[] bytes, int length) {
-        int end = length;
-        while (end > 0 && bytes[end - 1] != '\n') {
+    private static Parsed parsed(Future<Parsed> lines) throws InterruptedException {
+        try {
+            return lines.get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("The parser failed: " + e.getCause(), e);
+        }
+    }
+
+    /** Returns the lines that begin at a position, up to a number of bytes: whole ones, unless there is none. */
+    private static byte[] lines(FileChannel file, long position, int most) throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate(most);
+        while (bytes.hasRemaining()) {
+            if (file.read(bytes, position + bytes.position()) < 0) {
+                return Arrays.copyOf(bytes.array(), bytes.position());
+            }
+        }
+        int end = most;
+        while (end > 0 && bytes.get(end - 1) != '\n') {
             end--;
         }
-        return end;
+        return Arrays.copyOf(bytes.array(), end == 0 ? most : end);
     }
 
-    /** Returns the number of the line at a position, from 1. */
-    private static long line(FileChannel file, long position) throws IOException {
-        ByteBuffer bytes = ByteBuffer.allocate(1 << 16);
-        long line = 1;
-        for (long at = 0; at < position; ) {
-            bytes.clear().limit((int) Math.min(bytes.capacity(), position - at));
-            int read = file.read(bytes, at);
-            if (read < 0) {
-                break;
+    private static Parsed parse(byte[] bytes, long position) {
+        List<Placed> cells = new ArrayList<>(bytes.length / 300 + 1);
+        long count = 0;
+        int end;
+        for (int begin = 0; begin < bytes.length; begin = end, count++) {
+            end = lineEnd(bytes, begin);
+            int first = begin;
+            while (first < end && Character.isWhitespace(bytes[first])) {
+                first++;
             }
-            for (int i = 0; i < read; i++) {
-                if (bytes.get(i) == '\n') {
-                    line++;
+            if (end - begin > LONGEST_LINE) {
+                return new Parsed(cells, count, "it has more than " + LONGEST_LINE + " bytes", false);
+            }
+            if (first < end && bytes[first] == '[') {
+                return new Parsed(
+                        cells,
+                        count,
+                        "it is a JSON array: write each object on a line of its own, as jq -c '.[]' does",
+                        false);
+            }
+            try {
+                if (first < end) {
+                    cells.add(new Placed(JSON.readValue(bytes, begin, end - begin), position + begin));
                 }
+            } catch (IOException e) {
+                // What is JSON was not cut.
+                boolean isCut = end == bytes.length && bytes[end - 1] != '\n' && PairJson.isNoJson(e);
+                return new Parsed(cells, count, PairJson.reason(e), isCut);
             }
-            at += read;
         }
-        return line;
+        return new Parsed(cells, count, null, false);
+    }
+
+    /** Returns where the next line begins. */
+    private static int lineEnd(byte[] bytes, int begin) {
+        int end = begin;
+        while (end < bytes.length && bytes[end] != '\n') {
+            end++;
+        }
+        return Math.min(bytes.length, end + 1);
     }
 
     /**
@@ -224,30 +239,11 @@ public final class PairsReader {
      */
     static PairLine at(Path path, long position) throws IOException {
         try (FileChannel file = FileChannel.open(path)) {
-            file.position(position);
-            byte[] bytes = new byte[1 << 12];
-            int length = fill(file, bytes, 0);
-            while (length == bytes.length && indexOfNewline(bytes) < 0) {
-                bytes = Arrays.copyOf(bytes, 2 * length);
-                length = fill(file, bytes, length);
-            }
-            int newline = indexOfNewline(bytes);
-            try (JsonParser parser = JSON.createParser(bytes, 0, newline < 0 ? length : newline)) {
-                JsonToken ignored = parser.nextToken();
-                return new LineParser(parser).cell();
-            } catch (JsonProcessingException | IllegalArgumentException e) {
-                throw new IOException(path + " has changed since it was read: " + e.getMessage(), e);
-            }
+            byte[] bytes = lines(file, position, LONGEST_LINE);
+            return JSON.readValue(bytes, 0, lineEnd(bytes, 0));
+        } catch (JsonProcessingException e) {
+            throw new IOException(path + " has changed since it was read: " + PairJson.reason(e), e);
         }
-    }
-
-    private static int indexOfNewline(byte[] bytes) {
-        for (int i = 0; i < bytes.length; i++) {
-            if (bytes[i] == '\n') {
-                return i;
-            }
-        }
-        return -1;
     }
 
     /** Signals that a line of a file is no cell. */
@@ -257,284 +253,6 @@ public final class PairsReader {
 
         BrokenLineException(Path path, long line, String reason) {
             super("%s:%d is no cell of a pairs.jsonl: %s".formatted(path, line, reason));
-        }
-    }
-
-    /** Whole lines of a file. */
-    private final class Chunk {
-
-        private final Path path;
-        private final FileChannel file;
-        private final byte[] bytes;
-        private final int length;
-        private final long begin;
-        private final boolean last;
-
-        Chunk(Path path, FileChannel file, byte[] bytes, int length, long begin, boolean last) {
-            this.path = path;
-            this.file = file;
-            this.bytes = bytes;
-            this.length = length;
-            this.begin = begin;
-            this.last = last;
-        }
-
-        List<Placed> parse() throws IOException {
-            List<Placed> cells = new ArrayList<>(length / 300 + 1);
-            int lineBegin = 0;
-            try (JsonParser parser = JSON.createParser(bytes, 0, length)) {
-                LineParser lines = new LineParser(parser);
-                while (true) {
-                    JsonToken token = parser.nextToken();
-                    if (token == null) {
-                        return cells;
-                    }
-                    int at = (int) parser.currentTokenLocation().getByteOffset();
-                    if (at < lineBegin) {
-                        lineBegin = lineBegin(at);
-                        throw new IllegalArgumentException("it goes on behind the cell");
-                    }
-                    lineBegin = lineBegin(at);
-                    int lineEnd = lineEnd(at);
-                    PairLine cell = lines.cell();
-                    if (parser.currentLocation().getByteOffset() > lineEnd) {
-                        throw new IllegalArgumentException("the line ends within the cell");
-                    }
-                    cells.add(new Placed(cell, begin + lineBegin));
-                    lineBegin = lineEnd;
-                }
-            } catch (JsonProcessingException | IllegalArgumentException e) {
-                int from = skipEmpty(lineBegin);
-                // What is JSON was not cut.
-                boolean cut = last
-                        && lineEnd(from) == length
-                        && bytes[length - 1] != '\n'
-                        && e instanceof JsonProcessingException;
-                String reason = e instanceof JsonProcessingException json
-                        ? json.getOriginalMessage()
-                        : String.valueOf(e.getMessage());
-                if (cut) {
-                    notes.add("%s:%d was cut short when it was written, and is left out"
-                            .formatted(path, line(file, begin + from)));
-                    return cells;
-                }
-                throw new BrokenLineException(path, line(file, begin + from), reason);
-            }
-        }
-
-        private int skipEmpty(int from) {
-            int at = from;
-            while (at < length - 1 && (bytes[at] == '\n' || bytes[at] == '\r' || bytes[at] == ' ')) {
-                at++;
-            }
-            return at;
-        }
-
-        private int lineBegin(int at) {
-            int begins = at;
-            while (begins > 0 && bytes[begins - 1] != '\n') {
-                begins--;
-            }
-            return begins;
-        }
-
-        /** Returns where the next line begins. */
-        private int lineEnd(int at) {
-            int end = at;
-            while (end < length && bytes[end] != '\n') {
-                end++;
-            }
-            return Math.min(length, end + 1);
-        }
-    }
-
-    /** Makes a cell of a JSON object. Equal names share one string. */
-    private static final class LineParser {
-
-        private final JsonParser parser;
-        private final Map<String, String> names = new HashMap<>();
-
-        LineParser(JsonParser parser) {
-            this.parser = parser;
-        }
-
-        /** Parses the object whose first token is the current one. */
-        PairLine cell() throws IOException {
-            if (parser.currentToken() != JsonToken.START_OBJECT) {
-                throw new IllegalArgumentException(
-                        parser.currentToken() == JsonToken.START_ARRAY
-                                ? "it is a JSON array: write each object on a line of its own, as jq -c '.[]' does"
-                                : "it is not a JSON object");
-            }
-            String rail = null;
-            String from = null;
-            String to = null;
-            String fromLeaf = null;
-            String toLeaf = null;
-            String cause = null;
-            String outcome = null;
-            String instrument = null;
-            String reason = null;
-            long attempts = 1;
-            long samples = 0;
-            long bytesVerified = 0;
-            long directions = 1;
-            boolean confirmation = false;
-            double lineRate = Double.NaN;
-            double bandwidth = Double.NaN;
-            double messageRate = Double.NaN;
-            double latencyP50 = Double.NaN;
-            double latencyP99 = Double.NaN;
-            Map<String, Long> fromCounters = Map.of();
-            Map<String, Long> toCounters = Map.of();
-            for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
-                JsonToken token = parser.nextToken();
-                if (token == JsonToken.VALUE_NULL) {
-                    continue;
-                }
-                switch (name) {
-                    case "schema" -> schema(text(name));
-                    case "rail" -> rail = text(name);
-                    case "from" -> from = text(name);
-                    case "to" -> to = text(name);
-                    case "fromLeaf" -> fromLeaf = text(name);
-                    case "toLeaf" -> toLeaf = text(name);
-                    case "cause" -> cause = text(name);
-                    case "instrument" -> instrument = textIfAny();
-                    case "reason" -> reason = textIfAny();
-                    case "outcome" -> outcome = text(name);
-                    case "attempts" -> attempts = whole(name);
-                    case "samples" -> samples = whole(name);
-                    case "bytesVerified" -> bytesVerified = whole(name);
-                    case "directions" -> directions = whole(name);
-                    case "confirmation" -> confirmation = truth(name);
-                    case "lineRate" -> lineRate = number(name);
-                    case "bandwidth" -> bandwidth = number(name);
-                    case "messageRate" -> messageRate = number(name);
-                    case "latencyP50" -> latencyP50 = number(name);
-                    case "latencyP99" -> latencyP99 = number(name);
-                    case "counters" -> {
-                        object(name);
-                        for (String side = parser.nextFieldName(); side != null; side = parser.nextFieldName()) {
-                            token = parser.nextToken();
-                            if (side.equals("from") && token != JsonToken.VALUE_NULL) {
-                                fromCounters = counters("counters.from");
-                            } else if (side.equals("to") && token != JsonToken.VALUE_NULL) {
-                                toCounters = counters("counters.to");
-                            } else {
-                                skip();
-                            }
-                        }
-                    }
-                    default -> skip();
-                }
-            }
-            return new PairLine(
-                    required("rail", rail),
-                    required("from", from),
-                    required("to", to),
-                    fromLeaf,
-                    toLeaf,
-                    Math.toIntExact(Math.min(attempts, Integer.MAX_VALUE)),
-                    PairLine.Outcome.of(required("outcome", outcome)),
-                    cause,
-                    lineRate,
-                    bandwidth,
-                    messageRate,
-                    latencyP50,
-                    latencyP99,
-                    samples,
-                    bytesVerified,
-                    Math.toIntExact(Math.clamp(directions, 0, Integer.MAX_VALUE)),
-                    confirmation,
-                    fromCounters,
-                    toCounters,
-                    confirmation && instrument != null ? new PairLine.Instrument(instrument, reason) : null);
-        }
-
-        private void skip() throws IOException {
-            JsonParser ignored = parser.skipChildren();
-        }
-
-        private static void schema(String schema) {
-            if (!schema.equals(PairLine.SCHEMA)) {
-                throw new IllegalArgumentException(
-                        "\"schema\" is \"" + schema + "\", and this build reads \"" + PairLine.SCHEMA + "\"");
-            }
-        }
-
-        private static String required(String name, @Nullable String value) {
-            if (value == null) {
-                throw new IllegalArgumentException("it has no \"" + name + "\"");
-            }
-            return value;
-        }
-
-        private String text(String name) throws IOException {
-            if (parser.currentToken() != JsonToken.VALUE_STRING) {
-                throw new IllegalArgumentException("\"" + name + "\" is not a string");
-            }
-            String text = parser.getText();
-            String known = names.putIfAbsent(text, text);
-            return known == null ? text : known;
-        }
-
-        /** In lines of cells, these members may belong to other tools, with any type. */
-        private @Nullable String textIfAny() throws IOException {
-            if (parser.currentToken() == JsonToken.VALUE_STRING) {
-                return parser.getText();
-            }
-            skip();
-            return null;
-        }
-
-        private double number(String name) throws IOException {
-            JsonToken token = parser.currentToken();
-            if (token != JsonToken.VALUE_NUMBER_FLOAT && token != JsonToken.VALUE_NUMBER_INT) {
-                throw new IllegalArgumentException("\"" + name + "\" is not a number");
-            }
-            double value = parser.getDoubleValue();
-            if (Double.isNaN(value)) {
-                throw new IllegalArgumentException("\"" + name + "\" is NaN: it must be a number, or null");
-            }
-            return value;
-        }
-
-        private long whole(String name) throws IOException {
-            if (parser.currentToken() == JsonToken.VALUE_NUMBER_INT) {
-                return parser.getLongValue();
-            }
-            double value = number(name);
-            if (value != Math.rint(value) || Math.abs(value) > Long.MAX_VALUE / 2.0) {
-                throw new IllegalArgumentException("\"" + name + "\" is not a whole number");
-            }
-            return (long) value;
-        }
-
-        private boolean truth(String name) throws IOException {
-            if (!parser.currentToken().isBoolean()) {
-                throw new IllegalArgumentException("\"" + name + "\" is not true or false");
-            }
-            return parser.getBooleanValue();
-        }
-
-        private void object(String name) {
-            if (parser.currentToken() != JsonToken.START_OBJECT) {
-                throw new IllegalArgumentException("\"" + name + "\" is not an object");
-            }
-        }
-
-        private Map<String, Long> counters(String name) throws IOException {
-            object(name);
-            Map<String, Long> counters = new TreeMap<>();
-            for (String counter = parser.nextFieldName(); counter != null; counter = parser.nextFieldName()) {
-                JsonToken token = parser.nextToken();
-                if (token == JsonToken.VALUE_NULL) {
-                    continue;
-                }
-                counters.put(counter, whole(name + "." + counter));
-            }
-            return counters.isEmpty() ? Map.of() : counters;
         }
     }
 }

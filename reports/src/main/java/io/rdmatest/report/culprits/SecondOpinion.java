@@ -2,7 +2,6 @@ package io.rdmatest.report.culprits;
 
 import io.rdmatest.report.culprits.Culprit.Confirmation;
 import io.rdmatest.report.culprits.Culprit.Evidence;
-import io.rdmatest.report.culprits.PairLine.Instrument;
 import io.rdmatest.report.culprits.PairLine.Outcome;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -74,26 +73,21 @@ record SecondOpinion(
             return evidence;
         }
         Metric metric = metric(evidence);
-        Instrument instrument = Objects.requireNonNull(asked.getLast().instrument());
+        String program = Objects.requireNonNull(asked.getLast().instrument());
         List<PairLine> beside = lines.stream()
                 .filter(isGood)
-                .filter(line -> instrument
-                        .program()
-                        .equals(Objects.requireNonNull(line.instrument()).program()))
+                .filter(line -> program.equals(line.instrument()))
                 .toList();
         double bad = median(asked, metric::of);
         double good = median(beside, metric::of);
         if (Double.isNaN(bad)) {
-            return without(evidence, instrument, instrument.reason());
+            return without(evidence, program, asked.getLast().reason());
         }
         if (Double.isNaN(good)) {
             return without(
                     evidence,
-                    instrument,
-                    beside.isEmpty()
-                            ? null
-                            : Objects.requireNonNull(beside.getLast().instrument())
-                                    .reason());
+                    program,
+                    beside.isEmpty() ? null : beside.getLast().reason());
         }
         double difference = median(asked, share) - median(beside, share);
         // The share is unknown if rdmatest measured another metric.
@@ -101,9 +95,9 @@ record SecondOpinion(
         // This program counts no errors, so it can't show that there are none.
         Boolean agrees = !isLower && evidence.metric().equals(Metric.COUNTERS.member) ? null : Boolean.valueOf(isLower);
         return evidence.with(
-                new SecondOpinion(instrument.program(), bad, good, agrees, null),
+                new SecondOpinion(program, bad, good, agrees, null),
                 clause(
-                        instrument.program(),
+                        program,
                         Culprits.Explanation.text(metric, bad),
                         Culprits.Explanation.text(metric, good),
                         agrees,
@@ -123,10 +117,10 @@ record SecondOpinion(
         return both + (agrees ? ": the fabric" : ": not bad when it is measured alone");
     }
 
-    private static Evidence without(Evidence evidence, Instrument instrument, @Nullable String reason) {
+    private static Evidence without(Evidence evidence, String program, @Nullable String reason) {
         String why = reason == null ? "no good pair was measured beside the bad one" : reason;
         return evidence.with(
-                new SecondOpinion(instrument.program(), Double.NaN, Double.NaN, null, why),
+                new SecondOpinion(program, Double.NaN, Double.NaN, null, why),
                 "no second opinion: " + why);
     }
 

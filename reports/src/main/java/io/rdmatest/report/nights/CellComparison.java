@@ -413,8 +413,11 @@ public final class CellComparison {
                 cell.latencyP99(),
                 cell.samples(),
                 cell.bytesVerified(),
-                Map.of(),
-                Map.of());
+                1,
+                false,
+                null,
+                null,
+                PairLine.Counters.NONE);
     }
 
     private static int[] rows(List<PairLine> cells, Predicate<PairLine> which) {

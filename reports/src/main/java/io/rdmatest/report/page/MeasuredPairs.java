@@ -107,8 +107,8 @@ final class MeasuredPairs {
         if (cell.outcome() == PairLine.Outcome.NOT_MEASURED && cell.cause() != null) {
             words.add("cause " + cell.cause());
         }
-        counters("sender", cell.fromCounters(), words);
-        counters("receiver", cell.toCounters(), words);
+        counters("sender", cell.counters().from(), words);
+        counters("receiver", cell.counters().to(), words);
         return words.toString();
     }
 

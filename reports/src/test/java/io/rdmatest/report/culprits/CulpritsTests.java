@@ -115,8 +115,11 @@ class CulpritsTests {
                             values.p99(),
                             values.samples(),
                             65536,
-                            values.counters(),
-                            Map.of()));
+                            1,
+                            false,
+                            null,
+                            null,
+                            new PairLine.Counters(values.counters(), Map.of())));
                 }
             }
         }
@@ -562,8 +565,9 @@ class CulpritsTests {
                 0,
                 1,
                 true,
-                Map.of(),
-                Map.of());
+                null,
+                null,
+                PairLine.Counters.NONE);
     }
 
     private static Culprit cause(List<PairLine> cells, PairLine... confirmations) {
@@ -696,9 +700,9 @@ class CulpritsTests {
                 0,
                 1,
                 true,
-                Map.of(),
-                Map.of(),
-                new PairLine.Instrument("ib_write_bw", reason));
+                "ib_write_bw",
+                reason,
+                PairLine.Counters.NONE);
     }
 
     private static final PairLine FIRST = again("n3", "n0", Outcome.MEASURED, null, 40e9);

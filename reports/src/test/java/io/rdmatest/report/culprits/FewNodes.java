@@ -110,8 +110,11 @@ record FewNodes(int nodes, double noise, Fault fault, long seed) {
                 failed ? Double.NaN : p50 * 1.5 * Math.exp(Math.abs(2 * noise * random.nextGaussian())),
                 failed ? 0 : 100,
                 failed ? 0 : 65_536,
-                Map.of(),
-                errors == 0 ? Map.of() : Map.of("rcvd_seq_err", errors));
+                1,
+                false,
+                null,
+                null,
+                new PairLine.Counters(Map.of(), errors == 0 ? Map.of() : Map.of("rcvd_seq_err", errors)));
     }
 
     private double scatter(Random random) {

@@ -423,8 +423,11 @@ final class GeneratedFabric {
                 some && !onlyBandwidth ? values[3] : Double.NaN,
                 some ? 1000 : 0,
                 some ? 65536 : 0,
-                fromCounters,
-                lost > 0 ? Map.of("out_of_sequence", lost) : Map.of());
+                1,
+                false,
+                null,
+                null,
+                new PairLine.Counters(fromCounters, lost > 0 ? Map.of("out_of_sequence", lost) : Map.of()));
     }
 
     /** Returns a cause as {@link #expected()} has it. */

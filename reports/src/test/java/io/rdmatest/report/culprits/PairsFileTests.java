@@ -43,8 +43,11 @@ class PairsFileTests {
             5.4e-6,
             1000,
             65536,
-            Map.of(),
-            Map.of());
+            1,
+            false,
+            null,
+            null,
+            PairLine.Counters.NONE);
 
     private static final PairLine FAILED = new PairLine(
             "rail \"0\"",
@@ -64,8 +67,9 @@ class PairsFileTests {
             0,
             2,
             false,
-            Map.of("packet_seq_err", 3L, "local_ack_timeout_err", 7L),
-            Map.of("out_of_sequence", 1L << 40));
+            null,
+            null,
+            new PairLine.Counters(Map.of("packet_seq_err", 3L, "local_ack_timeout_err", 7L), Map.of("out_of_sequence", 1L << 40)));
 
     @TempDir
     private Path folder;
@@ -121,7 +125,7 @@ class PairsFileTests {
         assertThat(cells).hasSize(1);
         assertThat(cells.getFirst().outcome()).isEqualTo(Outcome.NOT_MEASURED);
         assertThat(cells.getFirst().bandwidth()).isNaN();
-        assertThat(cells.getFirst().toCounters()).isEqualTo(Map.of("symbol_error", 2L));
+        assertThat(cells.getFirst().counters().to()).isEqualTo(Map.of("symbol_error", 2L));
     }
 
     @Test
@@ -245,7 +249,7 @@ class PairsFileTests {
     void aCellChecksItsValues() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new PairLine(
-                        "r", "a", "b", null, null, -1, Outcome.MEASURED, null, 1, 1, 1, 1, 1, 1, 1, Map.of(), Map.of()))
+                        "r", "a", "b", null, null, -1, Outcome.MEASURED, null, 1, 1, 1, 1, 1, 1, 1, 1, false, null, null, PairLine.Counters.NONE))
                 .withMessage("\"attempts\" is -1: it must be 0 or more");
     }
 }

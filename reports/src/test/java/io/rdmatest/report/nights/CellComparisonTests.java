@@ -82,8 +82,11 @@ class CellComparisonTests {
                                     : latency * 1.6 * Math.exp(Math.abs(random.nextGaussian()) * 0.25) * cell.tail(),
                             1000,
                             65_536,
-                            Map.of(),
-                            Map.of()));
+                            1,
+                            false,
+                            null,
+                            null,
+                            PairLine.Counters.NONE));
                 }
             }
         }

@@ -118,8 +118,11 @@ class ResultFilesTests {
                 measured ? 5.4e-6 : Double.NaN,
                 measured ? 1000 : 0,
                 measured ? 65_536 : 0,
-                Map.of(),
-                Map.of());
+                1,
+                false,
+                null,
+                null,
+                PairLine.Counters.NONE);
     }
 
     /** Adds all pairs of some nodes on a rail, with a bit of noise. */
@@ -333,9 +336,9 @@ class ResultFilesTests {
                 0,
                 1,
                 true,
-                Map.of(),
-                Map.of(),
-                new PairLine.Instrument("ib_write_bw", null));
+                "ib_write_bw",
+                null,
+                PairLine.Counters.NONE);
     }
 
     private static PairLine again(String from, String to) {
@@ -358,8 +361,9 @@ class ResultFilesTests {
                 cell.bytesVerified(),
                 1,
                 true,
-                Map.of(),
-                Map.of());
+                null,
+                null,
+                PairLine.Counters.NONE);
     }
 
     @Test

@@ -492,8 +492,11 @@ class QualificationComparisonTests {
                         none,
                         0,
                         0,
-                        Map.of(),
-                        Map.of()));
+                        1,
+                        false,
+                        null,
+                        null,
+                        PairLine.Counters.NONE));
             }
         }
         return file("archive/" + name + "/qualification.json", ENVIRONMENT, scenario("x", "passed"));
