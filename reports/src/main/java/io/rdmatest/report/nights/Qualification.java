@@ -25,8 +25,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param environment what was qualified: device, firmware, kernel and the like
  * @param scenarios the scenarios by name, in the order of the file; if several have the same name, those after the first are
  *     numbered
- * @param ids the ids of the scenarios, by name, which stay the same when names change; files of version 2 and earlier have none
+ * @param ids the ids of the scenarios, by name, which stay the same when names change
  * @param settings what the run was configured by, such as {@code rdma.pairs.size}; empty where the file says none
  * @param partial whether a selection left scenarios out
  */
@@ -63,18 +61,14 @@ public record Qualification(
         }
     }
 
-    /** The version of the form that this build writes, and the newest that it reads. */
+    /** The version of the form that this build writes and reads. */
     public static final int SCHEMA_VERSION = 3;
 
     /** Clocks of two hosts differ by less. */
     private static final Duration CLOCKS = Duration.ofHours(1);
 
-    private static final Pattern PERCENTILE = Pattern.compile("(?:.* )?(min|max|p(\\d{1,2}(?:\\.\\d{1,9})?))");
-
     /** Words in the place of a driver's name, see {@link io.rdmatest.verbs.RdmaDevice#driver()}. */
     private static final Set<String> NO_DRIVERS = Set.of("", "unknown", "stand-in");
-
-    private static final Set<String> TIMES = Set.of("ns", "us", "ms", "s");
 
     /** Copies the maps. */
     public Qualification {
@@ -196,9 +190,12 @@ public record Qualification(
             throw new IOException(file + " is no qualification.json: it has no environment and scenarios");
         }
         int version = json.path("schemaVersion").asInt(1);
-        if (version > SCHEMA_VERSION) {
-            throw new IOException("%s has schemaVersion %d, and this build of rdmatest reads versions up to %d"
-                    .formatted(file, version, SCHEMA_VERSION));
+        if (version != SCHEMA_VERSION) {
+            throw new IOException(
+                    version > SCHEMA_VERSION
+                            ? "%s has schemaVersion %d, and this build of rdmatest reads version %d"
+                                    .formatted(file, version, SCHEMA_VERSION)
+                            : "%s was written by an older rdmatest: run ./qualify again".formatted(file));
         }
         Map<String, String> environment = new LinkedHashMap<>();
         json.path("environment")
@@ -212,7 +209,7 @@ public record Qualification(
             for (int turn = 2; scenarios.containsKey(unique); turn++) {
                 unique = name + " (" + turn + ")";
             }
-            scenarios.put(unique, scenario(file, version, each));
+            scenarios.put(unique, scenario(file, each));
             JsonNode id = each.path("id");
             if (id.isTextual()) {
                 ids.put(unique, id.asText());
@@ -225,67 +222,34 @@ public record Qualification(
         return new Qualification(file, environment, scenarios, ids, settings, json.has("selected"));
     }
 
-    private static Scenario scenario(Path file, int version, JsonNode json) throws IOException {
+    private static Scenario scenario(Path file, JsonNode json) throws IOException {
         Map<String, Measurement> measurements = new LinkedHashMap<>();
         for (Map.Entry<String, JsonNode> each : json.path("measurements").properties()) {
             String name = each.getKey();
             JsonNode members = each.getValue();
             if (members.path("value").isNumber()) {
-                measurements.put(name, measurement(file, version, name, members));
+                measurements.put(name, measurement(file, name, members));
             }
         }
         JsonNode reason = json.path("reason");
         return new Scenario(json.path("verdict").asText("?"), reason.isTextual() ? reason.asText() : "", measurements);
     }
 
-    private static Measurement measurement(Path file, int version, String name, JsonNode members) throws IOException {
+    private static Measurement measurement(Path file, String name, JsonNode members) throws IOException {
+        JsonNode percentile = members.path("percentile");
         try {
-            return version == 1 ? ofName(name, members) : typed(name, members);
+            return new Measurement(
+                    name,
+                    Kind.valueOf(members.path("kind").asText().toUpperCase(Locale.ROOT)),
+                    members.path("value").asDouble(),
+                    members.path("unit").asText(),
+                    Better.valueOf(members.path("better").asText().toUpperCase(Locale.ROOT)),
+                    percentile.isNumber() ? percentile.asDouble() : null,
+                    members.path("samples").asLong(0));
         } catch (IllegalArgumentException e) {
             throw new IOException(
                     "%s is no qualification.json: measurement \"%s\": %s".formatted(file, name, e.getMessage()), e);
         }
-    }
-
-    private static Measurement typed(String name, JsonNode members) {
-        JsonNode percentile = members.path("percentile");
-        return new Measurement(
-                name,
-                Kind.valueOf(members.path("kind").asText().toUpperCase(Locale.ROOT)),
-                members.path("value").asDouble(),
-                members.path("unit").asText(),
-                Better.valueOf(members.path("better").asText().toUpperCase(Locale.ROOT)),
-                percentile.isNumber() ? percentile.asDouble() : null,
-                members.path("samples").asLong(0));
-    }
-
-    /**
-     * Returns a measurement of a file without kinds. The kind follows from the name and the unit. The number of samples is
-     * unknown. If neither name nor unit is known, the measurement has no better direction.
-     */
-    private static Measurement ofName(String name, JsonNode members) {
-        double value = members.path("value").asDouble();
-        String unit = members.path("unit").asText();
-        Matcher percentile = PERCENTILE.matcher(name);
-        if (name.startsWith("demanded: ") && !unit.isBlank()) {
-            return Measurement.limit(name, value, unit);
-        }
-        if (unit.endsWith("/s")) {
-            return Measurement.rate(name, value, unit);
-        }
-        if (TIMES.contains(unit) && percentile.matches()) {
-            double which = percentile.group(2) != null
-                    ? Double.parseDouble(percentile.group(2))
-                    : percentile.group(1).equals("min") ? 0 : 100;
-            return Measurement.percentile(name, which, value, unit, 0);
-        }
-        if (TIMES.contains(unit)) {
-            return new Measurement(name, Kind.DURATION, value, unit, Better.LOWER, null, 0);
-        }
-        if (name.equals("out of order")) {
-            return new Measurement(name, Kind.COUNT, value, unit.isBlank() ? "count" : unit, Better.LOWER, null, 0);
-        }
-        return new Measurement(name, Kind.OTHER, value, unit.isBlank() ? "?" : unit, Better.NEITHER, null, 0);
     }
 
     /** Returns whether it was on a software device: in virtual machines of the project, or on the host itself. */

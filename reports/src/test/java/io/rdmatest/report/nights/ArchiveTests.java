@@ -24,7 +24,7 @@ class ArchiveTests {
     private Path summary(String kernel) throws IOException {
         return Files.writeString(
                 folder.resolve("qualification.json"),
-                "{\"environment\": {\"kernel\": \"%s\"}, \"scenarios\": []}".formatted(kernel));
+                "{\"schemaVersion\": 3, \"environment\": {\"kernel\": \"%s\"}, \"scenarios\": []}".formatted(kernel));
     }
 
     private Path archive() {

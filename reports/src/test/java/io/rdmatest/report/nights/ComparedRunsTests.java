@@ -38,20 +38,14 @@ class ComparedRunsTests {
         return new Qualification(Path.of("run.json"), Map.of(), Map.of("x", new Scenario("passed", "", byName)));
     }
 
-    /** A run as files of earlier builds have it: without kinds and samples. */
-    private static Qualification old(String measurements) throws IOException {
-        return Qualification.of(
-                Path.of("old.json"),
-                new ObjectMapper()
-                        .readTree("{\"environment\": {}, \"scenarios\": [{\"name\": \"x\", \"verdict\": \"passed\","
-                                + " \"measurements\": {" + measurements + "}}]}"));
-    }
-
-    private static String night(double rate, double p50, double p99, double max) {
-        return "\"throughput\": {\"value\": %s, \"unit\": \"Gb/s\"}, \"round trip p50\": {\"value\": %s, \"unit\": \"us\"},"
-                        .formatted(rate, p50)
-                + "\"round trip p99\": {\"value\": %s, \"unit\": \"us\"}, \"round trip max\": {\"value\": %s, \"unit\": \"us\"}"
-                        .formatted(p99, max);
+    /** What a night measured, from an unknown number of samples. */
+    private static Measurement[] night(double rate, double p50, double p99, double max) {
+        return new Measurement[] {
+            Measurement.rate("throughput", rate, "Gb/s"),
+            Measurement.percentile("round trip p50", 50, p50, "us", 0),
+            Measurement.percentile("round trip p99", 99, p99, "us", 0),
+            Measurement.percentile("round trip max", 100, max, "us", 0)
+        };
     }
 
     private static QualificationComparison compare(List<Qualification> before, Qualification after) {
@@ -93,7 +87,7 @@ class ComparedRunsTests {
 
     @Test
     void aRateThatFallsToNothingIsWorse() throws IOException {
-        QualificationComparison comparison = compare(List.of(old(night(92.1, 3.2, 9, 50))), old(night(0, 3.2, 9, 50)));
+        QualificationComparison comparison = compare(List.of(run(night(92.1, 3.2, 9, 50))), run(night(0, 3.2, 9, 50)));
 
         assertThat(worse(comparison)).containsExactly("throughput");
         assertThat(comparison.lines()).contains("  worse   x: throughput 92.1 -> 0 Gb/s (0.00 times)");
@@ -108,7 +102,7 @@ class ComparedRunsTests {
 
     @Test
     void tailsAreWorseByWhatTheirSamplesCarry() throws IOException {
-        assertThat(worse(compare(List.of(old(night(92.1, 3.2, 9, 50))), old(night(92.1, 3.2, 9000, 500_000)))))
+        assertThat(worse(compare(List.of(run(night(92.1, 3.2, 9, 50))), run(night(92.1, 3.2, 9000, 500_000)))))
                 .containsExactly("round trip max", "round trip p99");
         // Nine times, of 2,000 samples and of 200, of which two lie beyond it.
         assertThat(worse(compare(List.of(run(p99(9, 2000))), run(p99(81, 2000)))))
@@ -130,9 +124,9 @@ class ComparedRunsTests {
 
     @Test
     void aMeasurementThatIsGoneIsWorseWhereTheScenarioPassed() throws IOException {
-        Qualification before = old(night(92.1, 3.2, 9, 50));
+        Qualification before = run(night(92.1, 3.2, 9, 50));
 
-        QualificationComparison gone = compare(List.of(before), old(""));
+        QualificationComparison gone = compare(List.of(before), run());
 
         assertThat(gone.shifts())
                 .hasSize(4)
@@ -155,8 +149,10 @@ class ComparedRunsTests {
     /** Earlier builds reported the 99.99th percentile of 50 pings. */
     @Test
     void aPercentileThatTheSamplesDoNotSupportIsNotMissed() throws IOException {
-        Qualification before = old("\"ping p50\": {\"value\": 3, \"unit\": \"us\"},"
-                + "\"ping p99.99\": {\"value\": 9, \"unit\": \"us\"}, \"ping max\": {\"value\": 9, \"unit\": \"us\"}");
+        Qualification before = run(
+                Measurement.percentile("ping p50", 50, 3, "us", 0),
+                Measurement.percentile("ping p99.99", 99.99, 9, "us", 0),
+                Measurement.percentile("ping max", 100, 9, "us", 0));
         Measurement median = Measurement.percentile("ping p50", 50, 3, "us", 50);
         Measurement max = Measurement.percentile("ping max", 100, 9, "us", 50);
 
@@ -170,13 +166,13 @@ class ComparedRunsTests {
 
     @ParameterizedTest
     @CsvSource({"29, 1, true", "1, 29, true", "29, 1, false", "10, 4, false"})
-    void oneBadNightHidesNoOther(int nightsBefore, int nightsAfter, boolean old) throws IOException {
+    void oneBadNightHidesNoOther(int nightsBefore, int nightsAfter, boolean tails) throws IOException {
         List<Qualification> nights = new ArrayList<>();
         for (int night = 0; night <= nightsBefore + nightsAfter; night++) {
             double median = night == nightsBefore ? 10 : 3.2;
-            nights.add(old ? old(night(92.1, median, 9, 50)) : run(p50(median * (1 + night % 3 * 0.01))));
+            nights.add(tails ? run(night(92.1, median, 9, 50)) : run(p50(median * (1 + night % 3 * 0.01))));
         }
-        assertThat(worse(compare(nights, old ? old(night(92.1, 9.5, 9, 50)) : run(p50(9.5)))))
+        assertThat(worse(compare(nights, tails ? run(night(92.1, 9.5, 9, 50)) : run(p50(9.5)))))
                 .containsExactly("round trip p50");
     }
 
@@ -232,8 +228,7 @@ class ComparedRunsTests {
                         .shifts())
                 .isEmpty();
         assertThat(worse(compare(
-                        List.of(old("\"out of order\": {\"value\": 0, \"unit\": \"messages\"}")),
-                        old("\"out of order\": {\"value\": 900, \"unit\": \"messages\"}"))))
+                        List.of(run(outOfOrder(0).of(0))), run(outOfOrder(900).of(0)))))
                 .hasSize(1);
     }
 
@@ -299,12 +294,17 @@ class ComparedRunsTests {
     }
 
     @Test
-    void aFileOfALaterBuildIsRefused() {
+    void aFileOfAnotherBuildIsRefused() {
         assertThatThrownBy(() -> Qualification.of(
                         Path.of("later.json"),
                         new ObjectMapper().readTree("{\"schemaVersion\": 4, \"environment\": {}, \"scenarios\": []}")))
                 .isInstanceOf(IOException.class)
-                .hasMessage("later.json has schemaVersion 4, and this build of rdmatest reads versions up to 3");
+                .hasMessage("later.json has schemaVersion 4, and this build of rdmatest reads version 3");
+        assertThatThrownBy(() -> Qualification.of(
+                        Path.of("old.json"),
+                        new ObjectMapper().readTree("{\"schemaVersion\": 2, \"environment\": {}, \"scenarios\": []}")))
+                .isInstanceOf(IOException.class)
+                .hasMessage("old.json was written by an older rdmatest: run ./qualify again");
     }
 
     /** Noise of a clean fabric: what a night has in common, and of its own; the tails have tails. */

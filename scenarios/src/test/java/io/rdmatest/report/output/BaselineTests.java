@@ -37,12 +37,12 @@ class BaselineTests {
     private Path file(String name, String kernel, String... scenarios) throws IOException {
         return Files.writeString(
                 folder.resolve(name),
-                "{\"environment\": {\"kernel\": \"%s\"}, \"scenarios\": [%s]}"
+                "{\"schemaVersion\": 3, \"environment\": {\"kernel\": \"%s\"}, \"scenarios\": [%s]}"
                         .formatted(kernel, String.join(",", scenarios)));
     }
 
     private static String scenario(String name, String verdict, double median) {
-        return "{\"name\": \"%s\", \"verdict\": \"%s\", \"reason\": %s, \"measurements\": {\"round trip p50\": {\"value\": %s, \"unit\": \"us\"}}}"
+        return "{\"name\": \"%s\", \"verdict\": \"%s\", \"reason\": %s, \"measurements\": {\"round trip p50\": {\"value\": %s, \"unit\": \"us\", \"kind\": \"percentile\", \"percentile\": 50, \"better\": \"lower\"}}}"
                 .formatted(name, verdict, verdict.equals("passed") ? "null" : "\"<it broke>\"", median);
     }
 
@@ -128,7 +128,7 @@ class BaselineTests {
     private Path rehearsal(String name, double median) throws IOException {
         return Files.writeString(
                 folder.resolve(name),
-                "{\"environment\": {\"machine\": \"a\"}, \"scenarios\": [%s]}"
+                "{\"schemaVersion\": 3, \"environment\": {\"machine\": \"a\"}, \"scenarios\": [%s]}"
                         .formatted(scenario("x", "passed", median)));
     }
 
@@ -156,7 +156,7 @@ class BaselineTests {
         Path nights = Files.createDirectory(folder.resolve("nights"));
         Path part = Files.writeString(
                 nights.resolve("2.json"),
-                "{\"environment\": {}, \"selected\": {\"patterns\": [\"x\"]}, \"scenarios\": [%s]}"
+                "{\"schemaVersion\": 3, \"environment\": {}, \"selected\": {\"patterns\": [\"x\"]}, \"scenarios\": [%s]}"
                         .formatted(scenario("x", "passed", 1)));
         Files.copy(file("1.json", "6.1", scenario("x", "passed", 20)), nights.resolve("1.json"));
         Path now = file("qualification.json", "6.1", scenario("x", "passed", 20));
@@ -203,7 +203,7 @@ class BaselineTests {
         Path ignored = Files.writeString(run.resolve("pairs.jsonl"), cells);
         return Files.writeString(
                 run.resolve("qualification.json"),
-                "{\"environment\": {}, \"scenarios\": [%s]}".formatted(scenario("x", "passed", 10)));
+                "{\"schemaVersion\": 3, \"environment\": {}, \"scenarios\": [%s]}".formatted(scenario("x", "passed", 10)));
     }
 
     @Test

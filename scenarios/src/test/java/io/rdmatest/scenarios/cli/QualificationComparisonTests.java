@@ -26,7 +26,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -55,13 +54,24 @@ class QualificationComparisonTests {
     }
 
     private static String value(String name, double value, String unit) {
-        return "\"%s\": {\"value\": %s, \"unit\": \"%s\"}".formatted(name, value, unit);
+        int percentile = name.lastIndexOf(" p");
+        return "\"%s\": {\"value\": %s, \"unit\": \"%s\", %s}"
+                .formatted(
+                        name,
+                        value,
+                        unit,
+                        unit.endsWith("/s")
+                                ? "\"kind\": \"rate\", \"better\": \"higher\""
+                                : percentile < 0
+                                        ? "\"kind\": \"duration\", \"better\": \"lower\""
+                                        : "\"kind\": \"percentile\", \"better\": \"lower\", \"percentile\": "
+                                                + name.substring(percentile + 2));
     }
 
     private Path file(String name, String environment, String... scenarios) throws IOException {
         return Files.writeString(
                 folder.resolve(name),
-                "{\"environment\": {%s}, \"scenarios\": [%s]}".formatted(environment, String.join(",", scenarios)));
+                "{\"schemaVersion\": 3, \"environment\": {%s}, \"scenarios\": [%s]}".formatted(environment, String.join(",", scenarios)));
     }
 
     private QualificationComparison compare(String before, String after) throws IOException {
