@@ -5,6 +5,7 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 import io.rdmatest.ReportKeys;
 import io.rdmatest.report.culprits.Culprits;
 import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairMatrix;
 import io.rdmatest.report.culprits.PairsReader;
 import io.rdmatest.scenarios.PairScenarios;
 import java.io.IOException;
@@ -57,7 +58,7 @@ final class AllPairs implements TestExecutionListener {
                 + pairs.failure + System.lineSeparator() + pairs.matrix.indent(4));
         try {
             pairs.lines = new PairsReader().read(file);
-            pairs.culprits = Culprits.ofFiles(List.of(file));
+            pairs.culprits = Culprits.of(PairMatrix.read(List.of(file)));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

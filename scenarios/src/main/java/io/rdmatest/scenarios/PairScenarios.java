@@ -15,6 +15,7 @@ import io.rdmatest.report.culprits.Culprits;
 import io.rdmatest.report.culprits.Metric;
 import io.rdmatest.report.culprits.PairLine;
 import io.rdmatest.report.culprits.PairsFile;
+import io.rdmatest.report.culprits.Quantiles;
 import io.rdmatest.scenarios.cprogram.WriteBandwidth;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.node.Place;
@@ -159,13 +160,13 @@ public class PairScenarios {
                 }
             }
             if (written != null && file.failure() == null) {
-                findings.measureAgain(written, measuredRails, deadline);
+                findings.measureAgain(file, measuredRails, deadline);
             }
         }
         if (file.failure() != null) {
             findings.unknown.add(file.failure());
         } else if (written != null) {
-            findings.explain(written);
+            findings.explain(file);
         }
         findings.requireDemands(nodes.thresholds());
         findings.judge();
@@ -213,19 +214,19 @@ public class PairScenarios {
         private boolean knowsShares;
 
         /** Measures causes again, whose results are then told with them. */
-        void measureAgain(Path file, List<Rail> rails, long deadline) {
+        void measureAgain(PairsFile file, List<Rail> rails, long deadline) {
             try {
-                Culprits before = Culprits.ofFiles(List.of(file));
+                Culprits before = file.culprits();
                 explanation = confirmations.measure(before.causes(), rails, deadline) ? null : before;
             } catch (IOException e) {
-                // The file is read once more in the end, which fails then as well and tells why.
+                // The pairs are explained once more in the end, which fails then as well and tells why.
             }
         }
 
         /** Finds what explains the pairs: a port that is a little slow with all of its partners is bad with none alone. */
-        void explain(Path file) {
+        void explain(PairsFile file) {
             try {
-                Culprits last = explanation == null ? Culprits.ofFiles(List.of(file)) : explanation;
+                Culprits last = explanation == null ? file.culprits() : explanation;
                 last.causes().stream()
                         // A single pair is judged by the rules for pairs: of two nodes, noise alone can name one.
                         .filter(cause -> !(cause instanceof Culprit.Path))
@@ -749,14 +750,14 @@ public class PairScenarios {
             for (Metric metric : List.of(Metric.BANDWIDTH, Metric.MESSAGE_RATE)) {
                 double[] rates = sorted(samples, sample -> shown(metric, sample));
                 if (rates.length > 0) {
-                    rate(metric, "median", median(rates), rates.length);
+                    rate(metric, "median", Quantiles.median(rates), rates.length);
                     rate(metric, "minimum", rates[0], rates.length);
                 }
             }
             double[] medians = sorted(samples, Sample::p50);
             if (medians.length > 0) {
                 time("minimum", medians[0], medians.length);
-                time("median", median(medians), medians.length);
+                time("median", Quantiles.median(medians), medians.length);
                 time("maximum", medians[medians.length - 1], medians.length);
             }
         }
@@ -767,11 +768,6 @@ public class PairScenarios {
                     .filter(each -> !Double.isNaN(each))
                     .sorted()
                     .toArray();
-        }
-
-        private static double median(double[] sorted) {
-            int middle = sorted.length / 2;
-            return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
         }
 
         private void rate(Metric metric, String which, double value, int pairs) {

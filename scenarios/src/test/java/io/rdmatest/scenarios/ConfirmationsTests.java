@@ -10,7 +10,7 @@ import io.rdmatest.report.culprits.Culprit.Confirmation;
 import io.rdmatest.report.culprits.Culprit.Direction;
 import io.rdmatest.report.culprits.Culprit.Evidence;
 import io.rdmatest.report.culprits.PairLine;
-import io.rdmatest.report.culprits.PairsWriter;
+import io.rdmatest.report.culprits.PairsFile;
 import io.rdmatest.scenarios.Confirmations.Answer;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
@@ -20,7 +20,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
@@ -182,7 +181,8 @@ class ConfirmationsTests {
     @Test
     void aCauseThatIsNotConfirmedFailsTheRun(@TempDir Path folder) throws IOException {
         Path file = folder.resolve("pairs.jsonl");
-        try (PairsWriter writer = PairsWriter.create(file)) {
+        PairScenarios.Findings findings = new PairScenarios.Findings();
+        try (PairsFile writer = PairsFile.begin(file)) {
             for (String from : List.of("a", "b", "c", "d", "e", "f")) {
                 for (String to : List.of("a", "b", "c", "d", "e", "f")) {
                     if (!from.equals(to)) {
@@ -192,10 +192,8 @@ class ConfirmationsTests {
             }
             writer.write(line("c", "a", 96e9, true));
             writer.write(line("c", "b", 96e9, true));
+            findings.explain(writer);
         }
-        PairScenarios.Findings findings = new PairScenarios.Findings();
-        findings.explain(file);
-
         assertThatThrownBy(findings::judge)
                 .isInstanceOf(FabricError.class)
                 .hasMessageContaining("1 culprit: port c on r0, sending: 5 of 5 pairs from c on r0 are bad")

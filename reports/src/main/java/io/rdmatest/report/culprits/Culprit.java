@@ -108,7 +108,22 @@ public sealed interface Culprit {
      * @param direction which way
      * @param evidence what speaks for it
      */
-    record Node(String node, Direction direction, Evidence evidence) implements Culprit {}
+    record Node(String node, Direction direction, Evidence evidence) implements Culprit {
+        @Override
+        public String rail() {
+            return "";
+        }
+
+        @Override
+        public String from() {
+            return direction == Direction.IN ? "" : node;
+        }
+
+        @Override
+        public String to() {
+            return direction == Direction.OUT ? "" : node;
+        }
+    }
 
     /**
      * A port is bad: a node on one of its rails.
@@ -118,7 +133,17 @@ public sealed interface Culprit {
      * @param direction which way
      * @param evidence what speaks for it
      */
-    record Port(String node, String rail, Direction direction, Evidence evidence) implements Culprit {}
+    record Port(String node, String rail, Direction direction, Evidence evidence) implements Culprit {
+        @Override
+        public String from() {
+            return direction == Direction.IN ? "" : node;
+        }
+
+        @Override
+        public String to() {
+            return direction == Direction.OUT ? "" : node;
+        }
+    }
 
     /**
      * The data from one leaf switch to another, or within one leaf switch, is bad.
@@ -128,7 +153,17 @@ public sealed interface Culprit {
      * @param rail the rail
      * @param evidence what speaks for it
      */
-    record Block(String fromLeaf, String toLeaf, String rail, Evidence evidence) implements Culprit {}
+    record Block(String fromLeaf, String toLeaf, String rail, Evidence evidence) implements Culprit {
+        @Override
+        public String from() {
+            return fromLeaf;
+        }
+
+        @Override
+        public String to() {
+            return toLeaf;
+        }
+    }
 
     /**
      * One pair is bad in one direction, and its ports are good with others.
@@ -139,6 +174,39 @@ public sealed interface Culprit {
      * @param evidence what speaks for it
      */
     record Path(String from, String to, String rail, Evidence evidence) implements Culprit {}
+
+    /** Returns its rail; empty for all rails of a node. */
+    String rail();
+
+    /** Returns the node that sends, or the leaf of a block; empty if any does. */
+    String from();
+
+    /** Returns the node that receives, or the leaf of a block; empty if any does. */
+    String to();
+
+    /**
+     * Returns whether a cell is one of the cause's.
+     *
+     * @param itsRail the rail of the cell
+     * @param sender its node that sends
+     * @param receiver its node that receives
+     * @param senderLeaf the leaf of that port; null if it is not known
+     * @param receiverLeaf the leaf of the receiving port; null if it is not known
+     */
+    default boolean explains(
+            String itsRail,
+            String sender,
+            String receiver,
+            @Nullable String senderLeaf,
+            @Nullable String receiverLeaf) {
+        return (rail().isEmpty() || rail().equals(itsRail))
+                && switch (this) {
+                    case Path path -> sender.equals(path.from()) && receiver.equals(path.to());
+                    case Block block -> block.fromLeaf().equals(senderLeaf) && block.toLeaf().equals(receiverLeaf);
+                    case Node node -> sender.equals(node.from()) || receiver.equals(node.to());
+                    case Port port -> sender.equals(port.from()) || receiver.equals(port.to());
+                };
+    }
 
     /** Returns the evidence for the cause. */
     Evidence evidence();

@@ -10,7 +10,6 @@ import io.rdmatest.report.culprits.RailAnalysis.Collected;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.MathContext;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -39,15 +38,6 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
     /** The value of the member {@code schema}. */
     public static final String SCHEMA = "culprits/1";
 
-    /** Finds the line that a cell came from. */
-    @FunctionalInterface
-    private interface Source {
-        PairLine line(long reference) throws IOException;
-    }
-
-    /** The number of bits of a reference that hold the position in the file. */
-    private static final int POSITION_BITS = 48;
-
     /** Copies the lists. */
     public Culprits {
         causes = List.copyOf(causes);
@@ -62,47 +52,24 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
      *     counts. Confirmations are no cells: they show which causes are confirmed
      */
     public static Culprits of(List<PairLine> cells) {
-        PairMatrix matrix = new PairMatrix();
+        PairMatrix matrix = new PairMatrix(reference -> cells.get((int) reference));
         for (int i = 0; i < cells.size(); i++) {
-            if (!cells.get(i).confirmation()) {
-                matrix.add(cells.get(i), i);
-            }
+            int ignored = matrix.add(cells.get(i), i);
         }
-        List<PairLine> confirmations =
-                cells.stream().filter(PairLine::confirmation).toList();
         try {
-            return of(matrix, confirmations, reference -> cells.get((int) reference), List.of());
+            return of(matrix);
         } catch (IOException e) {
             throw new IllegalStateException("No file is read", e);
         }
     }
 
     /**
-     * Explains the cells of files.
+     * Explains the cells of a matrix.
      *
-     * @param files each a {@code pairs.jsonl}, in the order in which they were measured; if several lines have the same rail,
-     *     sender and receiver, the last one counts. If a file has cells of a rail, confirmations of earlier files on that rail no
-     *     longer count
-     * @throws IOException if a file can't be read, or a line of it is no cell; the message names file and line
+     * @throws IOException if the line of an unexplained cell can't be read again
      */
-    public static Culprits ofFiles(List<Path> files) throws IOException {
-        PairMatrix matrix = new PairMatrix();
-        PairsReader reader = new PairsReader();
-        for (int i = 0; i < files.size(); i++) {
-            long file = (long) i << POSITION_BITS;
-            reader.read(files.get(i), (cell, position) -> matrix.add(cell, file | position));
-        }
-        return of(
-                matrix,
-                reader.confirmations(),
-                reference -> PairsReader.at(
-                        files.get((int) (reference >>> POSITION_BITS)), reference & ((1L << POSITION_BITS) - 1)),
-                reader.notes());
-    }
-
-    private static Culprits of(PairMatrix matrix, List<PairLine> confirmations, Source source, List<String> notes)
-            throws IOException {
-        return new Explanation(matrix, confirmations).explain(source, notes);
+    public static Culprits of(PairMatrix matrix) throws IOException {
+        return new Explanation(matrix).explain();
     }
 
     /** Returns the members of the result in JSON, in their order. */
@@ -149,12 +116,12 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
 
         private final List<RailAnalysis> rails;
 
-        Explanation(PairMatrix matrix, List<PairLine> confirmations) {
+        Explanation(PairMatrix matrix) {
             this.matrix = matrix;
-            this.confirmations = confirmations.stream()
+            this.confirmations = matrix.confirmations().stream()
                     .filter(line -> line.instrument() == null)
                     .toList();
-            this.others = confirmations.stream()
+            this.others = matrix.confirmations().stream()
                     .filter(line -> line.instrument() != null)
                     .toList();
             List<Rail> all = new ArrayList<>(matrix.rails());
@@ -164,7 +131,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     .toList();
         }
 
-        Culprits explain(Source source, List<String> readerNotes) throws IOException {
+        Culprits explain() throws IOException {
             rails.parallelStream().forEach(rail -> rail.causes().run());
             complete();
             rails.parallelStream().forEach(rail -> rail.paths().run());
@@ -178,10 +145,10 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
             List<PairLine> unexplained = new ArrayList<>();
             for (RailAnalysis rail : rails) {
                 for (long reference : rail.unexplained()) {
-                    unexplained.add(source.line(reference));
+                    unexplained.add(matrix.line(reference));
                 }
             }
-            List<String> notes = new ArrayList<>(readerNotes);
+            List<String> notes = new ArrayList<>(matrix.notes());
             notes.addAll(notes());
             return new Culprits(
                     causes,
@@ -414,12 +381,12 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                 double[] values = culprit.stream()
                         .flatMapToDouble(each -> Arrays.stream(each.values(m)))
                         .toArray();
-                median = Quantiles.median(values, values.length);
+                median = Quantiles.median(values);
                 double[] medians = its.stream()
                         .mapToDouble(rail -> rail.medianOfOthers(m))
                         .filter(value -> !Double.isNaN(value))
                         .toArray();
-                others = Quantiles.median(medians, medians.length);
+                others = Quantiles.median(medians);
                 if (!Double.isNaN(median)) {
                     text.append("; ").append(metric.words()).append(' ').append(text(metric, median));
                     if (!Double.isNaN(others)) {

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The file that the pairs of a run go to, or none. Threads that are interrupted may write as well. */
@@ -13,10 +14,12 @@ public final class PairsFile implements Closeable {
     private final @Nullable Path path;
     private @Nullable PairsWriter writer;
     private @Nullable String failure;
+    private final PairMatrix matrix;
 
     private PairsFile(@Nullable Path path, @Nullable PairsWriter writer) {
         this.path = path;
         this.writer = writer;
+        matrix = new PairMatrix(reference -> PairsReader.at(Objects.requireNonNull(path), reference));
     }
 
     /**
@@ -59,12 +62,12 @@ public final class PairsFile implements Closeable {
         boolean interrupted = Thread.interrupted();
         try {
             try {
-                open.write(line);
+                int ignored = matrix.add(line, open.write(line));
             } catch (ClosedByInterruptException e) {
                 interrupted |= Thread.interrupted();
                 PairsWriter again = PairsWriter.append(path);
                 writer = again;
-                again.write(line);
+                int ignored = matrix.add(line, again.write(line));
             }
         } catch (IOException e) {
             failure = e.toString();
@@ -73,6 +76,15 @@ public final class PairsFile implements Closeable {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    /**
+     * Explains the pairs that were written.
+     *
+     * @throws IOException if the line of an unexplained cell can't be read again
+     */
+    public synchronized Culprits culprits() throws IOException {
+        return Culprits.of(matrix);
     }
 
     @Override

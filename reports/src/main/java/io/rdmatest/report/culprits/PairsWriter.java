@@ -68,14 +68,17 @@ public final class PairsWriter implements Closeable {
     /**
      * Writes a cell as the next line.
      *
+     * @return where its line begins in the file, in bytes
      * @throws IOException if the file can't be written
      */
-    public void write(PairLine cell) throws IOException {
+    public long write(PairLine cell) throws IOException {
         ByteBuffer line = ByteBuffer.wrap((JSON.writeValueAsString(cell) + "\n").getBytes(StandardCharsets.UTF_8));
         synchronized (file) {
+            long position = file.position();
             while (line.hasRemaining()) {
                 int ignored = file.write(line);
             }
+            return position;
         }
     }
 

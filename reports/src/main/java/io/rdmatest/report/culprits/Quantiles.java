@@ -3,8 +3,8 @@ package io.rdmatest.report.culprits;
 import java.util.Arrays;
 import org.hipparchus.util.KthSelector;
 
-/** Quantiles of parts of arrays. */
-final class Quantiles {
+/** Quantiles of parts of arrays; those between two values are interpolated linearly. */
+public final class Quantiles {
 
     /** The factor that converts a median absolute deviation to the standard deviation of a normal distribution. */
     static final double MAD_TO_SIGMA = 1.4826;
@@ -20,7 +20,7 @@ final class Quantiles {
      * @param count the number of values that count; if it is 0, the result is NaN
      * @param share 0 to 1
      */
-    static double of(double[] values, int count, double share) {
+    public static double of(double[] values, int count, double share) {
         if (count == 0) {
             return Double.NaN;
         }
@@ -35,6 +35,11 @@ final class Quantiles {
         double between = low + (at - below) * (high - low);
         // Values may be infinite.
         return Double.isNaN(between) ? low : between;
+    }
+
+    /** Returns the median of all values; NaN if there is none. */
+    public static double median(double[] values) {
+        return median(values, values.length);
     }
 
     /** Returns the median of the first values. */

@@ -104,7 +104,7 @@ final class RailAnalysis {
     Boolean isAsBad(Candidate cause, int from, int to, PairLine line) {
         String why = line.cause();
         boolean failed = line.outcome() == Outcome.FAILED;
-        if (line.outcome() == Outcome.NOT_MEASURED || (failed && why != null && PairMatrix.isHostsFault(why))) {
+        if (line.outcome() == Outcome.NOT_MEASURED || (failed && PairMatrix.isHostsFault(why))) {
             return null;
         }
         int cell = from * cells.size + to;
@@ -170,7 +170,8 @@ final class RailAnalysis {
             if (cells.isFailed(cell)) {
                 all.failed++;
                 all.bad++;
-                all.failures.merge(cells.rail.causes.getOrDefault(cells.line(cell), "no cause given"), 1, Integer::sum);
+                String cause = cells.rail.causeOfBad(cells.line(cell));
+                all.failures.merge(cause == null ? "no cause given" : cause, 1, Integer::sum);
                 continue;
             }
             double[] values = new double[Metric.ALL.length];

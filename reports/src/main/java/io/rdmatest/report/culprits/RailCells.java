@@ -237,7 +237,7 @@ final class RailCells {
 
     /** Returns how much a value of a known cell counts, 0 to 1. */
     float weight(Metric metric, int cell) {
-        return metric.isLatency() ? rail.weight[index[cell]] : 1;
+        return metric.isLatency() ? rail.weight(index[cell]) : 1;
     }
 
     boolean isFailed(int cell) {
@@ -246,7 +246,7 @@ final class RailCells {
 
     /** Returns whether a cell failed, or the tool that measured it judged it as bad. */
     boolean isJudgedBad(int cell) {
-        return index[cell] >= 0 && (isFailed(cell) || rail.causes.containsKey(index[cell]));
+        return index[cell] >= 0 && (isFailed(cell) || rail.causeOfBad(index[cell]) != null);
     }
 
     boolean isKnown(int cell) {

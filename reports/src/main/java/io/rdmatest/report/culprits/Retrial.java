@@ -119,7 +119,7 @@ record Retrial(PairMatrix matrix, int node, List<RailAnalysis> rails, Direction 
                 .filter(value -> !Double.isNaN(value))
                 .toArray();
         if (metric != null && known.length > 0) {
-            figures.add(Culprits.Explanation.text(metric, Quantiles.median(known, known.length))
+            figures.add(Culprits.Explanation.text(metric, Quantiles.median(known))
                     + (metric == Metric.COUNTERS ? " errors" : ""));
         }
         failures.forEach((cause, times) -> figures.add(cause + " " + times));

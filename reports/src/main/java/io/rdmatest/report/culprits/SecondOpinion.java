@@ -130,6 +130,6 @@ record SecondOpinion(
                 .mapToDouble(value)
                 .filter(each -> !Double.isNaN(each))
                 .toArray();
-        return Quantiles.median(values, values.length);
+        return Quantiles.median(values);
     }
 }

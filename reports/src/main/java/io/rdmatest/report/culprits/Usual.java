@@ -92,7 +92,7 @@ final class Usual {
      */
     double residual(Metric metric, PairLine line, int cell) {
         double off = cells.logarithm(metric, line) - usual[metric.ordinal()][cells.withinLeaf(cell) ? 1 : 0];
-        return metric.isLatency() ? off * PairMatrix.weight(line) : off;
+        return metric.isLatency() ? off * PairMatrix.weight(line.samples()) : off;
     }
 
     /** Estimates usual values, noise and spread from the cells that no cause explains. */
@@ -300,7 +300,7 @@ final class Usual {
         double freedom = its.freedom();
         double sigma = Math.max(LEAST_OF_FEW, its.sigma());
         if (others.length > 0) {
-            double usualOfOthers = Math.max(LEAST_OF_FEW, Quantiles.median(others, others.length));
+            double usualOfOthers = Math.max(LEAST_OF_FEW, Quantiles.median(others));
             sigma = Math.sqrt((freedom * sigma * sigma + WEIGHT_OF_OTHERS * usualOfOthers * usualOfOthers)
                     / (freedom + WEIGHT_OF_OTHERS));
             freedom += WEIGHT_OF_OTHERS;

@@ -4,6 +4,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.Measurement;
 import io.rdmatest.report.culprits.Metric;
+import io.rdmatest.report.culprits.Culprit;
+import io.rdmatest.report.culprits.PairMatrix;
+import io.rdmatest.report.culprits.Quantiles;
 import io.rdmatest.report.culprits.PairLine;
 import io.rdmatest.report.culprits.PairsReader;
 import io.rdmatest.report.nights.QualificationComparison.Change;
@@ -105,7 +108,21 @@ public final class CellComparison {
      *     {@code bandwidth} is used
      * @param has tells whether a cell is of the group
      */
-    public record Group(String name, String metric, Predicate<PairLine> has) {}
+    public record Group(String name, String metric, Cells has) {
+
+        /** A group of cells. */
+        @FunctionalInterface
+        public interface Cells {
+            /** Returns whether a cell is in it, as {@link Culprit#explains} does. */
+            boolean have(
+                    String rail, String from, String to, @Nullable String fromLeaf, @Nullable String toLeaf);
+        }
+
+        /** Creates that of a cause. */
+        public static Group of(Culprit culprit) {
+            return new Group(culprit.name(), culprit.evidence().metric(), culprit::explains);
+        }
+    }
 
     /**
      * A cell that is worse than usual.
@@ -208,27 +225,31 @@ public final class CellComparison {
     /** The cells of a rail, with the row of the values of each sender and receiver. */
     private static final class Rail {
         private final String name;
-        private final Map<String, Integer> numbers = new HashMap<>();
-        private final List<String> nodes = new ArrayList<>();
+        private final PairMatrix pairs;
+        private final PairMatrix.Rail cells;
 
         /** By sender and receiver, as both are numbered: the row, or -1. */
-        private int[] rows = new int[0];
+        private final int[] rows;
 
-        private Rail(String name) {
-            this.name = name;
+        private Rail(PairMatrix pairs, PairMatrix.Rail cells) {
+            this.name = cells.name();
+            this.pairs = pairs;
+            this.cells = cells;
+            rows = new int[Math.multiplyExact(pairs.nodeCount(), pairs.nodeCount())];
+            Arrays.fill(rows, -1);
         }
 
-        private int node(String node) {
-            return numbers.computeIfAbsent(node, added -> {
-                nodes.add(added);
-                return nodes.size() - 1;
-            });
+        private List<String> nodes() {
+            return IntStream.range(0, pairs.nodeCount())
+                    .filter(cells::has)
+                    .mapToObj(pairs::node)
+                    .toList();
         }
 
         private int row(PairLine cell) {
-            Integer from = numbers.get(cell.from());
-            Integer to = numbers.get(cell.to());
-            return from == null || to == null ? -1 : rows[from * nodes.size() + to];
+            int from = pairs.node(cell.from());
+            int to = pairs.node(cell.to());
+            return from < 0 || to < 0 ? -1 : rows[from * pairs.nodeCount() + to];
         }
     }
 
@@ -246,21 +267,52 @@ public final class CellComparison {
         }
 
         private void put(int row, PairLine cell) {
-            states[row] = switch (cell.outcome()) {
-                case MEASURED -> MEASURED;
-                case FAILED -> FAILED;
-                case NOT_MEASURED -> 0;
-            };
+            states[row] = state(cell.outcome());
             for (Metric metric : METRICS) {
                 // The values of a failed cell are not reliable.
                 values[metric.ordinal()][row] = states[row] == MEASURED ? (float) metric.of(cell) : Float.NaN;
             }
         }
+
+        private void put(int row, Place place) {
+            PairMatrix.Rail cells = place.rail.cells;
+            states[row] = state(cells.outcome(place.line));
+            for (Metric metric : METRICS) {
+                values[metric.ordinal()][row] =
+                        states[row] == MEASURED ? cells.value(metric, place.line) : Float.NaN;
+            }
+        }
+
+        private static byte state(PairLine.Outcome outcome) {
+            return switch (outcome) {
+                case MEASURED -> MEASURED;
+                case FAILED -> FAILED;
+                case NOT_MEASURED -> 0;
+            };
+        }
     }
 
-    /** A cell of this night: where it is, and why it failed. */
-    private record Place(
-            Rail rail, int from, int to, @Nullable String cause) {}
+    /** A cell of this night: the number of its line on its rail. */
+    private record Place(Rail rail, int line) {
+
+        private String from() {
+            return rail.pairs.node(rail.cells.from(line));
+        }
+
+        private String to() {
+            return rail.pairs.node(rail.cells.to(line));
+        }
+
+        private boolean isOf(Group group) {
+            return group.has()
+                    .have(
+                            rail.name,
+                            from(),
+                            to(),
+                            rail.pairs.leaf(rail.cells, rail.cells.from(line)),
+                            rail.pairs.leaf(rail.cells, rail.cells.to(line)));
+        }
+    }
 
     private final double tolerance;
     private final Map<String, Rail> rails = new TreeMap<>();
@@ -299,18 +351,18 @@ public final class CellComparison {
     /**
      * Compares the cells of a run with those of earlier ones. Runs whose pairs were measured with other settings are left out.
      *
-     * @param run the summary of the run; {@code pairs.jsonl} is beside it
+     * @param run the summary of the run
+     * @param pairs its cells
      * @param earlier the summaries of earlier runs, the latest last; summaries without a {@code pairs.jsonl} beside them are
      *     ignored
      * @param last how many of these runs say what is usual, 1 or more
      * @param tolerance by which share a cell may be worse, see {@link QualificationComparison#tolerance}
      * @param groups whose figures are wanted night by night
-     * @throws IOException if the cells of the run can't be read; the message names the file
      */
-    public static CellComparison of(Path run, List<Path> earlier, int last, double tolerance, List<Group> groups)
-            throws IOException {
+    public static CellComparison of(
+            Path run, PairMatrix pairs, List<Path> earlier, int last, double tolerance, List<Group> groups) {
         CellComparison comparison = new CellComparison(groups, tolerance);
-        comparison.readTonight(cells(run));
+        comparison.take(pairs);
         List<Path> nights = comparison.comparable(run, earlier);
         int most = comparison.most(last);
         int kept = Math.max(most, comparison.fit(QualificationComparison.DRIFT * last));
@@ -329,6 +381,15 @@ public final class CellComparison {
     }
 
     /**
+     * Reads the cells beside the summary of a run, which {@linkplain #hasCells has} some.
+     *
+     * @throws IOException if they can't be read; the message names the file
+     */
+    public static PairMatrix read(Path summary) throws IOException {
+        return PairMatrix.read(List.of(cells(summary)));
+    }
+
+    /**
      * Returns whether a run has cells that can be compared.
      *
      * @param summary the summary of the run; a file with another name than {@code qualification.json} has no cells, because the
@@ -342,87 +403,48 @@ public final class CellComparison {
         return summary.resolveSibling("pairs.jsonl");
     }
 
-    private void readTonight(Path file) throws IOException {
-        List<PairLine> cells = new ArrayList<>();
-        new PairsReader().read(file, (cell, position) -> {
-            Rail rail = rails.computeIfAbsent(cell.rail(), Rail::new);
-            // A node that is new gets its number.
-            rail.node(cell.from());
-            rail.node(cell.to());
-            cells.add(withoutCounters(cell));
-        });
-        rails.values().forEach(rail -> {
-            rail.rows = new int[Math.multiplyExact(rail.nodes.size(), rail.nodes.size())];
-            Arrays.fill(rail.rows, -1);
-        });
-        // Of several lines of a cell the last one counts.
-        List<PairLine> latest = new ArrayList<>();
-        for (PairLine cell : cells) {
-            Rail rail = Objects.requireNonNull(rails.get(cell.rail()));
-            int at = rail.node(cell.from()) * rail.nodes.size() + rail.node(cell.to());
-            if (rail.rows[at] < 0) {
-                rail.rows[at] = latest.size();
-                latest.add(cell);
-            } else {
-                PairLine ignored = latest.set(rail.rows[at], cell);
+    private void take(PairMatrix pairs) {
+        for (PairMatrix.Rail cells : pairs.rails()) {
+            Rail rail = new Rail(pairs, cells);
+            rails.put(rail.name, rail);
+            for (int line = 0; line < cells.count(); line++) {
+                int at = cells.from(line) * pairs.nodeCount() + cells.to(line);
+                Place place = new Place(rail, line);
+                // Of several lines of a cell the last one counts.
+                if (rail.rows[at] < 0) {
+                    rail.rows[at] = places.size();
+                    places.add(place);
+                } else {
+                    Place ignored = places.set(rail.rows[at], place);
+                }
             }
         }
-        tonight = new Night(latest.size());
-        leastSamples = latest.stream()
-                .filter(cell -> !Double.isNaN(cell.latencyP99()))
-                .mapToLong(PairLine::samples)
+        tonight = new Night(places.size());
+        leastSamples = places.stream()
+                .filter(place -> !Float.isNaN(place.rail.cells.value(Metric.LATENCY_P99, place.line)))
+                .mapToLong(place -> place.rail.cells.samples(place.line))
                 .min()
                 .orElse(0);
-        for (int row = 0; row < latest.size(); row++) {
-            PairLine cell = latest.get(row);
-            Rail rail = Objects.requireNonNull(rails.get(cell.rail()));
-            places.add(new Place(rail, rail.node(cell.from()), rail.node(cell.to()), cell.cause()));
-            tonight.put(row, cell);
+        for (int row = 0; row < places.size(); row++) {
+            tonight.put(row, places.get(row));
         }
         for (Group group : groups) {
-            int[] its = rows(latest, group.has());
+            int[] its = rows(place -> place.isOf(group));
             List<Rail> on = Arrays.stream(its)
                     .mapToObj(row -> places.get(row).rail)
                     .distinct()
                     .toList();
             rowsOfGroups.add(its);
             rowsOfOthers.add(rows(
-                    latest,
-                    cell -> on.contains(rails.get(cell.rail()))
-                            && groups.stream().noneMatch(each -> each.has().test(cell))));
+                    place -> on.contains(place.rail) && groups.stream().noneMatch(place::isOf)));
             figures.add(new ArrayList<>());
             otherFigures.add(new ArrayList<>());
         }
     }
 
-    /** Counters take most of the memory of a cell, and are not compared. */
-    private static PairLine withoutCounters(PairLine cell) {
-        return new PairLine(
-                cell.rail(),
-                cell.from(),
-                cell.to(),
-                cell.fromLeaf(),
-                cell.toLeaf(),
-                cell.attempts(),
-                cell.outcome(),
-                cell.cause(),
-                cell.lineRate(),
-                cell.bandwidth(),
-                cell.messageRate(),
-                cell.latencyP50(),
-                cell.latencyP99(),
-                cell.samples(),
-                cell.bytesVerified(),
-                1,
-                false,
-                null,
-                null,
-                PairLine.Counters.NONE);
-    }
-
-    private static int[] rows(List<PairLine> cells, Predicate<PairLine> which) {
-        return IntStream.range(0, cells.size())
-                .filter(row -> which.test(cells.get(row)))
+    private int[] rows(Predicate<Place> which) {
+        return IntStream.range(0, places.size())
+                .filter(row -> which.test(places.get(row)))
                 .toArray();
     }
 
@@ -525,18 +547,11 @@ public final class CellComparison {
                 .mapToDouble(row -> all[row])
                 .filter(value -> !Double.isNaN(value))
                 .toArray();
-        return values.length == 0 ? null : Double.valueOf(median(values));
+        return values.length == 0 ? null : Double.valueOf(Quantiles.median(values));
     }
 
     private static Metric metric(Group group) {
         return Metric.ofMember(group.metric()).orElse(Metric.BANDWIDTH);
-    }
-
-    /** Returns the median; sorts the values. */
-    private static double median(double[] values) {
-        Arrays.sort(values);
-        int middle = values.length / 2;
-        return values.length % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
     }
 
     private void judge() {
@@ -578,7 +593,7 @@ public final class CellComparison {
                 isBetter |= change == Change.BETTER;
                 if (change == Change.WORSE) {
                     Worse each = worse(
-                            place, metric.member(), median(earlier), earlier[0], earlier[earlier.length - 1], (double)
+                            place, metric.member(), Quantiles.median(earlier), earlier[0], earlier[earlier.length - 1], (double)
                                     now);
                     found = found == null || each.factor() > found.factor() ? each : found;
                 }
@@ -601,7 +616,7 @@ public final class CellComparison {
         worse.sort(Comparator.comparing(Worse::isDrift)
                 .thenComparing(Comparator.comparingDouble(Worse::factor).reversed()));
         for (Rail rail : rails.values()) {
-            for (String node : rail.nodes) {
+            for (String node : rail.nodes()) {
                 for (String direction : List.of("out", "in")) {
                     int[] its = counts.getOrDefault(key(rail, node, direction), new int[] {0, 1});
                     if (its[0] >= LEAST_OF_PORT && 2 * its[0] >= its[1]) {
@@ -646,8 +661,8 @@ public final class CellComparison {
                 Place place = places.get(row);
                 Worse each = new Worse(
                         place.rail.name,
-                        place.rail.nodes.get(place.from),
-                        place.rail.nodes.get(place.to),
+                        place.from(),
+                        place.to(),
                         metric.member(),
                         drift.oldest() / metric.scale(),
                         null,
@@ -670,14 +685,14 @@ public final class CellComparison {
             @Nullable Double after) {
         return new Worse(
                 place.rail.name,
-                place.rail.nodes.get(place.from),
-                place.rail.nodes.get(place.to),
+                place.from(),
+                place.to(),
                 what,
                 before,
                 lowest,
                 highest,
                 after,
-                place.cause);
+                place.rail.cells.cause(place.line));
     }
 
     private static String key(Rail rail, String node, String direction) {
@@ -686,8 +701,8 @@ public final class CellComparison {
 
     private static void count(Place place, boolean isWorse, Map<String, int[]> counts) {
         for (String key : List.of(
-                key(place.rail, place.rail.nodes.get(place.from), "out"),
-                key(place.rail, place.rail.nodes.get(place.to), "in"))) {
+                key(place.rail, place.from(), "out"),
+                key(place.rail, place.to(), "in"))) {
             int[] its = counts.computeIfAbsent(key, ignored -> new int[2]);
             its[0] += isWorse ? 1 : 0;
             its[1]++;
@@ -720,7 +735,7 @@ public final class CellComparison {
     }
 
     private static Change change(Metric metric, Usual like, double[] earlier, double now, double noise) {
-        double median = median(earlier);
+        double median = Quantiles.median(earlier);
         // Most cells are as usual; these need no closer look.
         double distance = Math.abs(Math.log(Math.max(now, Double.MIN_NORMAL) / Math.max(median, Double.MIN_NORMAL)));
         if (distance <= MOST_DEVIATIONS * noise) {
@@ -757,7 +772,7 @@ public final class CellComparison {
                 if (count[rail] == found[rail].length) {
                     found[rail] = Arrays.copyOf(found[rail], 2 * count[rail]);
                 }
-                double change = Math.log(values[at] / medianWithout(values, at));
+                double change = Math.log(values[at] / Quantiles.median(without(values, at)));
                 found[rail][count[rail]++] = metric.isRate() ? -change : change;
             }
         }
@@ -778,12 +793,10 @@ public final class CellComparison {
                 / (values + WEIGHT_OF_UNKNOWN));
     }
 
-    /** Returns the median of sorted values without one of them. */
-    private static double medianWithout(double[] sorted, int without) {
-        int rest = sorted.length - 1;
-        int low = (rest - 1) / 2;
-        int high = rest / 2;
-        return (sorted[low < without ? low : low + 1] + sorted[high < without ? high : high + 1]) / 2;
+    private static double[] without(double[] values, int one) {
+        double[] others = Arrays.copyOf(values, values.length - 1);
+        System.arraycopy(values, one + 1, others, one, others.length - one);
+        return others;
     }
 
     /** Returns how many cells were held against earlier nights. */

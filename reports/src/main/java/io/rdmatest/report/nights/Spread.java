@@ -1,5 +1,6 @@
 package io.rdmatest.report.nights;
 
+import io.rdmatest.report.culprits.Quantiles;
 import java.util.Arrays;
 import java.util.Collection;
 
@@ -21,21 +22,17 @@ public record Spread(double min, double lowerQuartile, double median, double upp
      * @throws IllegalArgumentException if there is none, or one is not a finite number
      */
     public static Spread of(Collection<Double> values) {
-        double[] sorted =
-                values.stream().mapToDouble(Double::doubleValue).sorted().toArray();
-        if (sorted.length == 0) {
+        double[] all = values.stream().mapToDouble(Double::doubleValue).toArray();
+        if (all.length == 0) {
             throw new IllegalArgumentException("Without a value there is no spread");
         }
-        if (!Arrays.stream(sorted).allMatch(Double::isFinite)) {
+        if (!Arrays.stream(all).allMatch(Double::isFinite)) {
             throw new IllegalArgumentException("A value is not a finite number: " + values);
         }
-        return new Spread(sorted[0], at(sorted, 0.25), at(sorted, 0.5), at(sorted, 0.75), sorted[sorted.length - 1]);
+        return new Spread(at(all, 0), at(all, 0.25), at(all, 0.5), at(all, 0.75), at(all, 1));
     }
 
-    private static double at(double[] sorted, double share) {
-        double place = share * (sorted.length - 1);
-        int below = (int) place;
-        int above = Math.min(below + 1, sorted.length - 1);
-        return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+    private static double at(double[] values, double share) {
+        return Quantiles.of(values, values.length, share);
     }
 }

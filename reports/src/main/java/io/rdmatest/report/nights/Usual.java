@@ -1,5 +1,6 @@
 package io.rdmatest.report.nights;
 
+import io.rdmatest.report.culprits.Quantiles;
 import io.rdmatest.Measurement;
 import io.rdmatest.Measurement.Better;
 import io.rdmatest.Measurement.Kind;
@@ -220,8 +221,7 @@ final class Usual {
     }
 
     private static double median(double[] values, int from, int count) {
-        return Spread.of(Arrays.stream(values, from, from + count).boxed().toList())
-                .median();
+        return Quantiles.median(Arrays.copyOfRange(values, from, from + count));
     }
 
     /** Returns the statistic of the Mann-Kendall test, which is normal where there is no trend. */

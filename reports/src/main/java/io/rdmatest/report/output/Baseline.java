@@ -2,6 +2,7 @@ package io.rdmatest.report.output;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.ExitStatus;
+import io.rdmatest.report.culprits.PairMatrix;
 import io.rdmatest.report.nights.CellComparison;
 import io.rdmatest.report.nights.CellComparison.Group;
 import io.rdmatest.report.nights.Qualification;
@@ -126,20 +127,18 @@ public final class Baseline {
     }
 
     /** Compares the cells with those of the earlier runs; returns null if this run has none. */
-    private @Nullable CellComparison compareCells(List<Qualification> alike, Path output, RunPairs pairs)
-            throws IOException {
-        if (pairs.ports().isEmpty()) {
+    private @Nullable CellComparison compareCells(List<Qualification> alike, Path output, RunPairs pairs) {
+        PairMatrix matrix = pairs.matrix();
+        if (matrix == null) {
             return null;
         }
         List<Group> groups = pairs.culprits().stream()
                 .limit(MOST_CULPRITS)
-                .map(culprit -> new Group(
-                        culprit.name(),
-                        culprit.metric(),
-                        cell -> culprit.explains(cell.rail(), cell.from(), cell.to(), cell.fromLeaf(), cell.toLeaf())))
+                .map(Group::of)
                 .toList();
         return CellComparison.of(
                 output.resolve(ReportGenerator.SUMMARY),
+                matrix,
                 alike.stream().map(Qualification::file).toList(),
                 last,
                 tolerance,

@@ -1,9 +1,9 @@
 package io.rdmatest.report.output;
 
 import com.fasterxml.jackson.annotation.JsonValue;
+import io.rdmatest.report.culprits.Culprit;
 import io.rdmatest.report.culprits.PairLine;
 import io.rdmatest.report.page.BadPair;
-import io.rdmatest.report.page.CulpritRow;
 import io.rdmatest.report.page.PortFigures;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.Outcome;
@@ -98,15 +98,15 @@ final class NodeStates {
         private final List<String> failedAlone = new ArrayList<>();
         private final SortedMap<String, List<String>> failedWith = new TreeMap<>();
         private final List<String> broken = new ArrayList<>();
-        private final List<CulpritRow> culprits = new ArrayList<>();
-        private final List<CulpritRow> suspects = new ArrayList<>();
-        private final List<CulpritRow> paths = new ArrayList<>();
+        private final List<Culprit> culprits = new ArrayList<>();
+        private final List<Culprit> suspects = new ArrayList<>();
+        private final List<Culprit> paths = new ArrayList<>();
         private final SortedMap<String, Integer> unexplained = new TreeMap<>();
         private int measured;
         private int notMeasured;
 
-        private void add(CulpritRow culprit) {
-            (culprit.suspect() ? suspects : culprits).add(culprit);
+        private void add(Culprit culprit) {
+            (culprit.isSuspect() ? suspects : culprits).add(culprit);
         }
 
         private boolean isBad() {
@@ -204,23 +204,18 @@ final class NodeStates {
         }
     }
 
-    private void collect(CulpritRow culprit) {
-        switch (culprit.place()) {
-            case CulpritRow.NODES -> {
-                String node = culprit.from().isEmpty() ? culprit.to() : culprit.from();
-                if (culprit.rail().isEmpty()) {
-                    // A node that is bad on all rails that it has.
-                    Objects.requireNonNull(nodes.get(node)).values().forEach(collected -> collected.add(culprit));
-                } else {
-                    of(node, culprit.rail()).add(culprit);
-                }
+    private void collect(Culprit culprit) {
+        switch (culprit) {
+            // A node that is bad on all rails that it has.
+            case Culprit.Node node ->
+                Objects.requireNonNull(nodes.get(node.node())).values().forEach(collected -> collected.add(node));
+            case Culprit.Port port -> of(port.node(), port.rail()).add(port);
+            case Culprit.Path path -> {
+                of(path.from(), path.rail()).paths.add(path);
+                of(path.to(), path.rail()).paths.add(path);
             }
-            case CulpritRow.CELL -> {
-                of(culprit.from(), culprit.rail()).paths.add(culprit);
-                of(culprit.to(), culprit.rail()).paths.add(culprit);
-            }
-            default -> {
-                // A block between leaves belongs to no single node. It is among the links.
+            case Culprit.Block block -> {
+                // It belongs to no single node. It is among the links.
             }
         }
     }
@@ -268,7 +263,7 @@ final class NodeStates {
         List<String> evidence = new ArrayList<>();
         Stream.of(collected.culprits, collected.suspects, collected.paths)
                 .flatMap(List::stream)
-                .forEach(each -> evidence.add(each.name() + ": " + each.evidence()));
+                .forEach(each -> evidence.add(each.name() + ": " + each.evidence().text()));
         some(collected.failedAlone, "failed on this node alone", evidence);
         collected.failedWith.forEach((other, names) -> some(names, "failed between this node and " + other, evidence));
         int unexplained = collected.unexplained.values().stream()
@@ -319,7 +314,7 @@ final class NodeStates {
                     yield "Run ./qualify --last-failed. If it fails again, check device, driver and settings of " + node
                             + " with ./rdmatest devices.";
                 }
-                yield collected.culprits.stream().anyMatch(each -> each.rail().isEmpty())
+                yield collected.culprits.stream().anyMatch(Culprit.Node.class::isInstance)
                         ? "Take " + node
                                 + " out of service. All of its rails are bad, so check the host first: PCIe width"
                                 + " and speed, firmware, driver."
@@ -345,19 +340,19 @@ final class NodeStates {
     /** Returns the causes that belong to no single node. */
     List<Link> links() {
         return pairs.culprits().stream()
-                .filter(each -> !each.place().equals(CulpritRow.NODES))
+                .filter(each -> each instanceof Culprit.Path || each instanceof Culprit.Block)
                 .map(NodeStates::link)
                 .toList();
     }
 
-    private static Link link(CulpritRow culprit) {
-        boolean isPath = culprit.place().equals(CulpritRow.CELL);
+    private static Link link(Culprit culprit) {
+        boolean isPath = culprit instanceof Culprit.Path;
         return new Link(
                 isPath ? "path" : "block",
                 culprit.rail(),
                 culprit.from(),
                 culprit.to(),
-                culprit.evidence(),
+                culprit.evidence().text(),
                 isPath
                         ? "Measure the path again, also with other source ports: one bad link of several shows on some"
                                 + " paths only."

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.rdmatest.report.run.Units;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -203,9 +204,9 @@ record Changes(
         double before = shift.path("before").asDouble();
         String unit = " " + shift.path("unit").asText();
         JsonNode after = shift.path("after");
-        String was = (shift.path("finding").asText().equals("drift") ? "drifts from " : "") + Metric.digits(before);
+        String was = (shift.path("finding").asText().equals("drift") ? "drifts from " : "") + Units.digits(before);
         String now = after.isNumber()
-                ? Metric.digits(after.asDouble())
+                ? Units.digits(after.asDouble())
                         + unit
                         + (before > 0 ? String.format(Locale.ROOT, " (%.2f times)", after.asDouble() / before) : "")
                 : "missing";

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.rdmatest.report.culprits.Metric;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.ArrayList;
@@ -44,7 +45,7 @@ record MapPart(String json, Map<String, String> arrays, List<String> notes) {
         matrix.leaves.forEach(json.putArray("leaves")::add);
         matrix.causes.forEach(json.putArray("causes")::add);
         ObjectNode metrics = json.putObject("metrics");
-        for (Metric metric : Metric.values()) {
+        for (Metric metric : Metric.ofCells()) {
             ObjectNode its = metrics.putObject(metric.name());
             number(its, "median", matrix.median(metric));
             numbers(its.putArray("rows"), matrix, metric, true);
@@ -65,7 +66,7 @@ record MapPart(String json, Map<String, String> arrays, List<String> notes) {
     private static Map<Metric, Packed> values(RailMatrix matrix, long budget, List<String> notes) {
         Map<Metric, Packed> values = new LinkedHashMap<>();
         for (double step : STEPS) {
-            for (Metric metric : Metric.values()) {
+            for (Metric metric : Metric.ofCells()) {
                 // A metric without any measurement takes no space, and the page does not offer it.
                 if (!Double.isNaN(matrix.median(metric))) {
                     values.put(metric, Packed.of(matrix.values[metric.ordinal()], step));
@@ -86,7 +87,7 @@ record MapPart(String json, Map<String, String> arrays, List<String> notes) {
         }
         for (Metric metric : List.of(Metric.LATENCY_P99, Metric.MESSAGE_RATE, Metric.LATENCY_P50, Metric.BANDWIDTH)) {
             if (length(values) > budget && values.remove(metric) != null) {
-                notes.add("The map of " + matrix.rail + " has no single cells of " + metric.words()
+                notes.add("The map of " + matrix.rail + " has no single cells of " + Page.label(metric)
                         + ", for which the page is too small. pairs.jsonl has them.");
             }
         }

@@ -1,5 +1,6 @@
 package io.rdmatest.report.page;
 
+import io.rdmatest.report.culprits.Metric;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +28,7 @@ record NodeRow(
 
     /** Returns a metric's median of what it sent or received, in the page's unit. */
     String text(Metric metric, boolean sent) {
-        return metric.text((sent ? out : in)[metric.ordinal()]);
+        return Page.text(metric, (sent ? out : in)[metric.ordinal()]);
     }
 
     /** Returns how many cells failed, as in {@code 3 of 31}; empty if none did. */

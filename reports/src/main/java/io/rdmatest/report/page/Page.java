@@ -7,6 +7,10 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import gg.jte.ContentType;
 import gg.jte.TemplateEngine;
 import gg.jte.output.StringOutput;
+import io.rdmatest.report.culprits.Culprit;
+import io.rdmatest.report.culprits.Metric;
+import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.run.Units;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.StringReader;
@@ -25,6 +29,7 @@ import java.util.Base64;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Properties;
+import java.util.StringJoiner;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -149,8 +154,8 @@ public final class Page {
             MapPart map = MapPart.of(matrix, BUDGET * matrix.state.length / Math.max(1, cells));
             maps.add(map);
             notes.addAll(map.notes());
-            double[] medians = new double[Metric.values().length];
-            for (Metric metric : Metric.values()) {
+            double[] medians = new double[Metric.ofCells().size()];
+            for (Metric metric : Metric.ofCells()) {
                 medians[metric.ordinal()] = matrix.median(metric);
             }
             for (int node = 0; node < matrix.size(); node++) {
@@ -226,8 +231,48 @@ public final class Page {
         return notes;
     }
 
+    /**
+     * Returns where the map has a cause: {@code nodes}, the row of the sender and the column of the receiver; {@code cell}, where
+     * both meet; {@code leaves}, the block of both leaves.
+     */
+    static String place(Culprit culprit) {
+        return switch (culprit) {
+            case Culprit.Node node -> "nodes";
+            case Culprit.Port port -> "nodes";
+            case Culprit.Path path -> "cell";
+            case Culprit.Block block -> "leaves";
+        };
+    }
+
+    /** Returns what a cell shows, in words. */
+    static String text(PairLine cell) {
+        StringJoiner text = new StringJoiner(", ");
+        text.add(cell.outcome() + (cell.cause() == null ? "" : " (" + cell.cause() + ")"));
+        for (Metric metric : Metric.ofCells()) {
+            if (!Double.isNaN(metric.of(cell))) {
+                text.add(label(metric) + " " + text(metric, metric.of(cell)) + " " + unit(metric));
+            }
+        }
+        return text.toString();
+    }
+
+    /** Returns the name of a metric on the page. */
+    static String label(Metric metric) {
+        return metric.isRate() ? metric.words() : "latency " + metric.quantity();
+    }
+
+    /** Returns the unit in which the page shows a metric. */
+    static String unit(Metric metric) {
+        return metric.unit().equals("us") ? "µs" : metric.unit();
+    }
+
+    /** Returns a value in that unit, with three digits; a dash if there is none. */
+    static String text(Metric metric, double value) {
+        return Double.isNaN(value) ? "–" : Units.digits(value * metric.scale());
+    }
+
     /** Returns the first bad cells that no culprit explains. */
-    List<CulpritRow> unexplained() {
+    List<PairLine> unexplained() {
         return pairs == null
                 ? List.of()
                 : pairs.unexplained().stream().limit(MOST_UNEXPLAINED).toList();

@@ -2,6 +2,7 @@ package io.rdmatest.report.page;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.rdmatest.report.run.Outcome;
+import io.rdmatest.report.run.Units;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -108,7 +109,7 @@ record PageData(
     }
 
     private static String text(JsonNode measurement) {
-        return Metric.digits(measurement.path("value").asDouble()) + " "
+        return Units.digits(measurement.path("value").asDouble()) + " "
                 + measurement.path("unit").asText();
     }
 

@@ -1,15 +1,32 @@
 package io.rdmatest.report.page;
 
+import io.rdmatest.report.culprits.Metric;
+import io.rdmatest.report.culprits.PairLine.Outcome;
+import io.rdmatest.report.culprits.PairMatrix;
+import io.rdmatest.report.culprits.Quantiles;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** The cells of one rail as a square: a row for each sender, a column for each receiver. */
 final class RailMatrix {
+
+    /** The state of a cell that nobody tried. */
+    static final byte NONE = 0;
+
+    static final byte MEASURED = 1;
+    static final byte NOT_MEASURED = 2;
+
+    /** The state of a failed cell without a cause. With a cause, the state is this plus the number of the cause, from 1. */
+    static final byte FAILED = 3;
+
+    private static final int MOST_CAUSES = 100;
 
     /** The size of the groups in which nodes without a known leaf are shown. */
     static final int GROUP = 32;
@@ -43,14 +60,17 @@ final class RailMatrix {
     final List<@Nullable String> leaves;
     final List<String> causes;
     final byte[] state;
+
+    /** The number of the cause of a bad measured cell, plus 1; 0 for other cells. */
     final byte[] bad;
+
     final float[] lineRate;
     final float[][] values;
 
     /** Further text about a cell. */
     final Map<Integer, String> details = new TreeMap<>();
 
-    RailMatrix(String rail, List<String> nodes, List<@Nullable String> leaves, List<String> causes) {
+    private RailMatrix(String rail, List<String> nodes, List<@Nullable String> leaves, List<String> causes) {
         this.rail = rail;
         this.nodes = nodes;
         this.leaves = leaves;
@@ -59,11 +79,74 @@ final class RailMatrix {
         state = new byte[cells];
         bad = new byte[cells];
         lineRate = new float[cells];
-        values = new float[Metric.values().length][cells];
+        values = new float[Metric.ofCells().size()][cells];
         Arrays.fill(lineRate, Float.NaN);
         for (float[] each : values) {
             Arrays.fill(each, Float.NaN);
         }
+    }
+
+    /**
+     * Returns the cells of a rail as a square, with the nodes sorted by leaf and name.
+     *
+     * @param pairs all cells
+     * @param cells those of the rail
+     * @param details what else there is to say about a line, in words, by its number
+     */
+    static RailMatrix of(PairMatrix pairs, PairMatrix.Rail cells, Map<Integer, String> details) {
+        // Nodes whose leaf is not known come last.
+        List<Integer> order = IntStream.range(0, pairs.nodeCount())
+                .filter(cells::has)
+                .boxed()
+                .sorted(Comparator.comparing(
+                                (Integer node) -> pairs.leaf(cells, node), Comparator.nullsLast(NaturalOrder.NAMES))
+                        .thenComparing(pairs::node, NaturalOrder.NAMES))
+                .toList();
+        int size = order.size();
+        int[] place = new int[pairs.nodeCount()];
+        List<@Nullable String> leaves = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            place[order.get(i)] = i;
+            leaves.add(pairs.leaf(cells, order.get(i)));
+        }
+        List<String> causes = new ArrayList<>();
+        RailMatrix matrix =
+                new RailMatrix(cells.name(), order.stream().map(pairs::node).toList(), leaves, causes);
+        for (int line = 0; line < cells.count(); line++) {
+            int cell = place[cells.from(line)] * size + place[cells.to(line)];
+            int cause = number(cells.cause(line), causes, cells.outcome(line));
+            matrix.state[cell] = switch (cells.outcome(line)) {
+                case MEASURED -> MEASURED;
+                case NOT_MEASURED -> NOT_MEASURED;
+                case FAILED -> (byte) (FAILED + cause);
+            };
+            matrix.bad[cell] =
+                    cells.outcome(line) == Outcome.MEASURED && cells.cause(line) != null ? (byte) (1 + cause) : 0;
+            matrix.lineRate[cell] = cells.lineRate(line);
+            for (Metric metric : Metric.ofCells()) {
+                matrix.values[metric.ordinal()][cell] = cells.value(metric, line);
+            }
+            String detail = details.get(line);
+            if (detail == null) {
+                matrix.details.remove(cell);
+            } else {
+                matrix.details.put(cell, detail);
+            }
+        }
+        return matrix;
+    }
+
+    /** Returns the number of a cause of a bad cell, from 1; 0 for one of too many. */
+    private static int number(@Nullable String cause, List<String> causes, Outcome outcome) {
+        if (cause == null || outcome == Outcome.NOT_MEASURED) {
+            return 0;
+        }
+        int known = causes.indexOf(cause);
+        if (known < 0 && causes.size() < MOST_CAUSES) {
+            causes.add(cause);
+            known = causes.size() - 1;
+        }
+        return known + 1;
     }
 
     int size() {
@@ -80,7 +163,7 @@ final class RailMatrix {
         for (int r = row; r < rowEnd; r++) {
             for (int c = column; c < columnEnd; c++) {
                 byte is = state[r * size() + c];
-                if (which == RailCells.FAILED ? is >= RailCells.FAILED : is == which) {
+                if (which == FAILED ? is >= FAILED : is == which) {
                     found++;
                 }
             }
@@ -92,7 +175,7 @@ final class RailMatrix {
     @Nullable
     String causeOfBad(int from, int to) {
         int cell = from * size() + to;
-        int number = state[cell] >= RailCells.FAILED ? state[cell] - RailCells.FAILED : bad[cell] - 1;
+        int number = state[cell] >= FAILED ? state[cell] - FAILED : bad[cell] - 1;
         return number < 0 ? null : number == 0 ? "failed" : causes.get(number - 1);
     }
 
@@ -122,17 +205,17 @@ final class RailMatrix {
     }
 
     private double median(Metric metric, int row, int rowEnd, int column, int columnEnd) {
-        return Medians.sorting(measured(metric, row, rowEnd, column, columnEnd));
+        return Quantiles.median(measured(metric, row, rowEnd, column, columnEnd));
     }
 
     /** Returns the values of measured cells. Failed cells may have values, too, but those are not reliable. */
-    private float[] measured(Metric metric, int row, int rowEnd, int column, int columnEnd) {
-        float[] found = new float[(rowEnd - row) * (columnEnd - column)];
+    private double[] measured(Metric metric, int row, int rowEnd, int column, int columnEnd) {
+        double[] found = new double[(rowEnd - row) * (columnEnd - column)];
         int count = 0;
         for (int r = row; r < rowEnd; r++) {
             for (int c = column; c < columnEnd; c++) {
                 int cell = r * size() + c;
-                if (state[cell] == RailCells.MEASURED && !Float.isNaN(values[metric.ordinal()][cell])) {
+                if (state[cell] == MEASURED && !Float.isNaN(values[metric.ordinal()][cell])) {
                     found[count++] = values[metric.ordinal()][cell];
                 }
             }
@@ -142,7 +225,10 @@ final class RailMatrix {
 
     /** Returns the median line rate; NaN if it is not known. */
     double medianLineRate() {
-        return Medians.sorting(lineRate.clone());
+        return Quantiles.median(IntStream.range(0, lineRate.length)
+                .mapToDouble(cell -> lineRate[cell])
+                .filter(rate -> !Double.isNaN(rate))
+                .toArray());
     }
 
     /** Returns the groups of nodes, in their order. */
@@ -163,11 +249,11 @@ final class RailMatrix {
 
     /** Sums up the cells from one group to another. */
     Block block(Group from, Group to) {
-        int metrics = Metric.values().length;
+        int metrics = Metric.ofCells().size();
         double[] median = new double[metrics];
         double[] worst = new double[metrics];
         int[] worstNode = new int[metrics];
-        for (Metric metric : Metric.values()) {
+        for (Metric metric : Metric.ofCells()) {
             int at = metric.ordinal();
             median[at] = median(metric, from.begin, from.end, to.begin, to.end);
             worst[at] = median[at];
@@ -180,18 +266,18 @@ final class RailMatrix {
             }
         }
         return new Block(
-                count(from.begin, from.end, to.begin, to.end, RailCells.MEASURED),
-                count(from.begin, from.end, to.begin, to.end, RailCells.FAILED),
-                count(from.begin, from.end, to.begin, to.end, RailCells.NOT_MEASURED),
+                count(from.begin, from.end, to.begin, to.end, MEASURED),
+                count(from.begin, from.end, to.begin, to.end, FAILED),
+                count(from.begin, from.end, to.begin, to.end, NOT_MEASURED),
                 median,
                 worst,
                 worstNode);
     }
 
-    private static void worse(Metric metric, int node, float[] line, double[] worst, int[] worstNode) {
+    private static void worse(Metric metric, int node, double[] line, double[] worst, int[] worstNode) {
         if (line.length >= FEWEST_OF_LINE) {
-            double median = Medians.sorting(line);
-            if (metric.isHigherBetter() ? median < worst[metric.ordinal()] : median > worst[metric.ordinal()]) {
+            double median = Quantiles.median(line);
+            if (metric.isRate() ? median < worst[metric.ordinal()] : median > worst[metric.ordinal()]) {
                 worst[metric.ordinal()] = median;
                 worstNode[metric.ordinal()] = node;
             }
@@ -200,24 +286,33 @@ final class RailMatrix {
 
     /** Returns how a node does on this rail. */
     NodeRow node(int node, double[] medians) {
-        Metric[] metrics = Metric.values();
-        double[] out = new double[metrics.length];
-        double[] in = new double[metrics.length];
+        List<Metric> metrics = Metric.ofCells();
+        double[] out = new double[metrics.size()];
+        double[] in = new double[metrics.size()];
         double score = 0;
         for (Metric metric : metrics) {
             int at = metric.ordinal();
             out[at] = rowMedian(metric, node);
             in[at] = columnMedian(metric, node);
-            score = Math.max(score, Math.max(metric.worse(out[at], medians[at]), metric.worse(in[at], medians[at])));
+            score = Math.max(score, Math.max(worse(metric, out[at], medians[at]), worse(metric, in[at], medians[at])));
         }
-        int failedOut = countFrom(node, RailCells.FAILED);
-        int failedIn = countInto(node, RailCells.FAILED);
-        int triedOut = failedOut + countFrom(node, RailCells.MEASURED);
-        int triedIn = failedIn + countInto(node, RailCells.MEASURED);
+        int failedOut = countFrom(node, FAILED);
+        int failedIn = countInto(node, FAILED);
+        int triedOut = failedOut + countFrom(node, MEASURED);
+        int triedIn = failedIn + countInto(node, MEASURED);
         // A failed cell counts more than any slow cell.
         score += 20.0 * Math.max(share(failedOut, triedOut), share(failedIn, triedIn));
         return new NodeRow(
                 nodes.get(node), leaves.get(node), rail, out, in, failedOut, triedOut, failedIn, triedIn, score);
+    }
+
+    /** Returns how many times worse a value is than another one, as a binary logarithm; 0 if it is not worse or not known. */
+    private static double worse(Metric metric, double value, double reference) {
+        if (Double.isNaN(value) || !(reference > 0)) {
+            return 0;
+        }
+        double ratio = metric.isRate() ? reference / value : value / reference;
+        return Math.clamp(Math.log(ratio) / Math.log(2), 0, 10);
     }
 
     private static double share(int part, int of) {

@@ -1,5 +1,8 @@
 package io.rdmatest.report.page;
 
+import io.rdmatest.report.culprits.Culprit;
+import io.rdmatest.report.culprits.Metric;
+import io.rdmatest.report.culprits.PairMatrix;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,6 +71,11 @@ public final class RunPairs {
         return part;
     }
 
+    /** Returns all cells; null if there are no pairs. */
+    public @Nullable PairMatrix matrix() {
+        return part == null ? null : part.pairs();
+    }
+
     /** Returns why a run has no pairs, if nothing is wrong about that; null otherwise. */
     @Nullable
     String none() {
@@ -80,7 +88,7 @@ public final class RunPairs {
     }
 
     /** Returns the causes that explain bad pairs. */
-    public List<CulpritRow> culprits() {
+    public List<Culprit> culprits() {
         return part == null ? List.of() : part.culprits();
     }
 
@@ -117,9 +125,9 @@ public final class RunPairs {
                 rail.nodes.get(node),
                 rail.rail,
                 sending,
-                count(rail, node, sending, RailCells.MEASURED),
-                count(rail, node, sending, RailCells.FAILED),
-                count(rail, node, sending, RailCells.NOT_MEASURED),
+                count(rail, node, sending, RailMatrix.MEASURED),
+                count(rail, node, sending, RailMatrix.FAILED),
+                count(rail, node, sending, RailMatrix.NOT_MEASURED),
                 median(rail, node, sending, Metric.BANDWIDTH),
                 median(rail, node, sending, Metric.MESSAGE_RATE),
                 median(rail, node, sending, Metric.LATENCY_P50),

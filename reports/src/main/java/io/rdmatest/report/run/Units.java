@@ -24,6 +24,16 @@ public final class Units {
         return String.format(Locale.ROOT, "%.2f s", millis / 1000.0);
     }
 
+    /** Returns a number with three digits that count. */
+    public static String digits(double value) {
+        double size = Math.abs(value);
+        if (size == 0 || size >= 100) {
+            return String.format(Locale.ROOT, "%.0f", value);
+        }
+        int decimals = Math.clamp(2 - (int) Math.floor(Math.log10(size)), 0, 9);
+        return String.format(Locale.ROOT, "%." + decimals + "f", value);
+    }
+
     /** A number of an axis: as many digits as tell neighbours apart, no more. */
     public static String tick(double value) {
         if (value == 0) {

@@ -668,7 +668,7 @@ class CulpritsTests {
         assertThat(reader.confirmations()).isEqualTo(all.subList(cells, all.size()));
         assertThat(Files.readAllLines(file))
                 .allSatisfy(line -> assertThat(Schemas.mistakesOfPair(line)).isEmpty());
-        Culprits culprits = Culprits.ofFiles(List.of(file));
+        Culprits culprits = Culprits.of(PairMatrix.read(List.of(file)));
         assertThat(culprits).isEqualTo(Culprits.of(all));
         assertThat(culprits.cells()).isEqualTo(cells);
         assertThat(culprits.lines()).contains("port n3 on rail0, sending");
@@ -896,7 +896,7 @@ class CulpritsTests {
         PairsReader reader = new PairsReader();
         assertThat(reader.read(file)).hasSize(56);
         assertThat(reader.confirmations()).isEqualTo(all.subList(56, 61));
-        Culprits culprits = Culprits.ofFiles(List.of(file));
+        Culprits culprits = Culprits.of(PairMatrix.read(List.of(file)));
         assertThat(culprits).isEqualTo(Culprits.of(all));
         assertThat(Schemas.mistakesOfCulprits(new ObjectMapper().valueToTree(culprits.json())))
                 .isEmpty();
@@ -1114,7 +1114,7 @@ class CulpritsTests {
     }
 
     private static String evidenceOf(Path... files) throws IOException {
-        Culprits culprits = Culprits.ofFiles(List.of(files));
+        Culprits culprits = Culprits.of(PairMatrix.read(List.of(files)));
         assertThat(names(culprits)).containsExactly("port n3 rail0 out");
         return culprits.causes().getFirst().evidence().text();
     }

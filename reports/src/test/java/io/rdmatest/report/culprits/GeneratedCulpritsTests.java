@@ -132,7 +132,7 @@ class GeneratedCulpritsTests {
             }
         }
         long begin = System.nanoTime();
-        Culprits culprits = Culprits.ofFiles(List.of(file));
+        Culprits culprits = Culprits.of(PairMatrix.read(List.of(file)));
         System.out.printf("%s: %.1f s%n", fabric, (System.nanoTime() - begin) / 1e9);
         assertThat(culprits.causes().stream().map(GeneratedFabric::text))
                 .as(fabric.toString())

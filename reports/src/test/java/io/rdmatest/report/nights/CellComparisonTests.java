@@ -14,7 +14,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -99,7 +98,13 @@ class CellComparisonTests {
     }
 
     private CellComparison compare(int night, List<Group> groups) throws IOException {
-        return CellComparison.of(nights.get(night), nights.subList(0, night), 14, 0.2, groups);
+        return CellComparison.of(
+                nights.get(night),
+                CellComparison.read(nights.get(night)),
+                nights.subList(0, night),
+                14,
+                0.2,
+                groups);
     }
 
     @ParameterizedTest
@@ -272,11 +277,11 @@ class CellComparisonTests {
                 new Group(
                         "port n002 on rail0, receiving",
                         "bandwidth",
-                        cell -> cell.to().equals("n002")),
+                        (rail, from, to, fromLeaf, toLeaf) -> to.equals("n002")),
                 new Group(
                         "path n000 to n001 on rail0",
                         "failed",
-                        cell -> cell.from().equals("n000") && cell.to().equals("n001")));
+                        (rail, from, to, fromLeaf, toLeaf) -> from.equals("n000") && to.equals("n001")));
 
         JsonNode history = new ObjectMapper().valueToTree(compare(39, groups).history());
 

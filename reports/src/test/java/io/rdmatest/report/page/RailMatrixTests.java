@@ -4,34 +4,82 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.report.culprits.Metric;
+import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairsWriter;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import org.assertj.core.data.Offset;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class RailMatrixTests {
 
-    private final RailCells cells = new RailCells("rail0");
+    @TempDir
+    private Path folder;
+
+    private final List<PairLine> lines = new ArrayList<>();
+
+    private void add(
+            String from,
+            String to,
+            @Nullable String leaf,
+            PairLine.Outcome outcome,
+            @Nullable String cause,
+            double lineRate,
+            double bandwidth) {
+        lines.add(new PairLine(
+                "rail0",
+                from,
+                to,
+                leaf,
+                leaf,
+                outcome == PairLine.Outcome.FAILED ? 3 : 1,
+                outcome,
+                cause,
+                lineRate,
+                bandwidth,
+                Double.NaN,
+                1e-6,
+                Double.NaN,
+                0,
+                0,
+                1,
+                false,
+                null,
+                null,
+                PairLine.Counters.NONE));
+    }
 
     private void measured(String from, String to, @Nullable String leaf, double bandwidth) {
-        cells.add(from, to, leaf, leaf, RailCells.MEASURED, null, 100e9, values(bandwidth), null);
+        add(from, to, leaf, PairLine.Outcome.MEASURED, null, 100e9, bandwidth);
     }
 
     private void failed(String from, String to) {
-        cells.add(from, to, null, null, RailCells.FAILED, "RETRY_EXCEEDED", 100e9, values(7e9), "3 attempts");
+        add(from, to, null, PairLine.Outcome.FAILED, "RETRY_EXCEEDED", 100e9, 7e9);
     }
 
-    private static double[] values(double bandwidth) {
-        return new double[] {bandwidth, Double.NaN, 1e-6, Double.NaN};
+    private RailMatrix matrix() throws IOException {
+        Path file = folder.resolve("pairs.jsonl");
+        try (PairsWriter writer = PairsWriter.create(file)) {
+            for (PairLine line : lines) {
+                long ignored = writer.write(line);
+            }
+        }
+        return MeasuredPairs.read(file).rails().getFirst();
     }
 
     @Test
-    void nodesAreSortedByLeafAndThenByNameWithNumbersInTheirOrder() {
+    void nodesAreSortedByLeafAndThenByNameWithNumbersInTheirOrder() throws IOException {
         measured("n10", "n9", "leaf10", 1);
         measured("n2", "n1", "leaf9", 1);
         measured("stray2", "stray10", null, 1);
 
-        RailMatrix matrix = cells.matrix();
+        RailMatrix matrix = matrix();
 
         assertThat(matrix.nodes).containsExactly("n1", "n2", "n9", "n10", "stray2", "stray10");
         assertThat(matrix.leaves).containsExactly("leaf9", "leaf9", "leaf10", "leaf10", null, null);
@@ -43,7 +91,7 @@ class RailMatrixTests {
     }
 
     @Test
-    void mediansAreOfWhatWasMeasured() {
+    void mediansAreOfWhatWasMeasured() throws IOException {
         measured("a", "b", null, 10e9);
         measured("a", "c", null, 20e9);
         measured("a", "d", null, 90e9);
@@ -51,34 +99,34 @@ class RailMatrixTests {
         measured("b", "c", null, 50e9);
         failed("b", "d");
 
-        RailMatrix matrix = cells.matrix();
+        RailMatrix matrix = matrix();
 
         assertThat(matrix.rowMedian(Metric.BANDWIDTH, 0)).isEqualTo(20e9, Offset.offset(1e4));
         assertThat(matrix.rowMedian(Metric.BANDWIDTH, 1)).as("of two").isEqualTo(45e9, Offset.offset(1e4));
         assertThat(matrix.columnMedian(Metric.BANDWIDTH, 3)).isEqualTo(90e9, Offset.offset(1e4));
         assertThat(matrix.rowMedian(Metric.BANDWIDTH, 2)).isNaN();
         assertThat(matrix.median(Metric.MESSAGE_RATE)).isNaN();
-        assertThat(matrix.countFrom(1, RailCells.FAILED)).isEqualTo(1);
-        assertThat(matrix.countInto(3, RailCells.FAILED)).isEqualTo(1);
+        assertThat(matrix.countFrom(1, RailMatrix.FAILED)).isEqualTo(1);
+        assertThat(matrix.countInto(3, RailMatrix.FAILED)).isEqualTo(1);
         assertThat(matrix.medianLineRate()).isEqualTo(100e9, Offset.offset(1e4));
     }
 
     @Test
-    void theLastLineOfACellCounts() {
+    void theLastLineOfACellCounts() throws IOException {
         failed("a", "b");
         measured("a", "b", null, 10e9);
         measured("b", "a", null, 10e9);
         failed("b", "a");
 
-        RailMatrix matrix = cells.matrix();
+        RailMatrix matrix = matrix();
 
-        assertThat(matrix.state).containsExactly(0, RailCells.MEASURED, RailCells.FAILED + 1, 0);
+        assertThat(matrix.state).containsExactly(0, RailMatrix.MEASURED, RailMatrix.FAILED + 1, 0);
         assertThat(matrix.details).containsOnlyKeys(2);
         assertThat(matrix.causes).containsExactly("RETRY_EXCEEDED");
     }
 
     @Test
-    void aBlockTellsOfItsWorstRowOrColumn() {
+    void aBlockTellsOfItsWorstRowOrColumn() throws IOException {
         for (int from = 0; from < 4; from++) {
             for (int to = 0; to < 4; to++) {
                 if (from != to) {
@@ -87,7 +135,7 @@ class RailMatrixTests {
             }
         }
 
-        RailMatrix matrix = cells.matrix();
+        RailMatrix matrix = matrix();
         RailMatrix.Group all = matrix.groups().getFirst();
         RailMatrix.Block block = matrix.block(all, all);
 
@@ -98,12 +146,12 @@ class RailMatrixTests {
     }
 
     @Test
-    void whatFailsIsWorseThanWhatIsSlow() {
+    void whatFailsIsWorseThanWhatIsSlow() throws IOException {
         measured("a", "b", null, 90e9);
         measured("b", "a", null, 90e9);
         measured("c", "a", null, 5e9);
         failed("d", "a");
-        RailMatrix matrix = cells.matrix();
+        RailMatrix matrix = matrix();
         double[] medians = {90e9, Double.NaN, 1e-6, Double.NaN};
 
         assertThat(matrix.node(3, medians).score())
@@ -123,9 +171,9 @@ class RailMatrixTests {
     void thePageHoldsTheSameCells() throws Exception {
         measured("a", "b", "leaf0", 10e9);
         failed("b", "c");
-        cells.add("c", "a", null, null, RailCells.NOT_MEASURED, null, Double.NaN, values(Double.NaN), null);
+        add("c", "a", null, PairLine.Outcome.NOT_MEASURED, null, Double.NaN, Double.NaN);
 
-        RailMatrix matrix = cells.matrix();
+        RailMatrix matrix = matrix();
         MapPart part = MapPart.of(matrix, 1_000_000);
 
         JsonNode json = new ObjectMapper().readTree(part.json());
@@ -140,7 +188,7 @@ class RailMatrixTests {
     }
 
     @Test
-    void whatDoesNotFitIsRoundedAndThenLeftOutAndThePageSaysSo() {
+    void whatDoesNotFitIsRoundedAndThenLeftOutAndThePageSaysSo() throws IOException {
         Random random = new Random(5);
         for (int from = 0; from < 60; from++) {
             for (int to = 0; to < 60; to++) {
@@ -149,7 +197,7 @@ class RailMatrixTests {
                 }
             }
         }
-        RailMatrix matrix = cells.matrix();
+        RailMatrix matrix = matrix();
         int whole = MapPart.of(matrix, Long.MAX_VALUE).arrays().get("BANDWIDTH").length();
 
         MapPart rounded = MapPart.of(matrix, whole * 3L / 4);

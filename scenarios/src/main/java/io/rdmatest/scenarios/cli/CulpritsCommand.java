@@ -4,6 +4,7 @@ import io.rdmatest.ExitStatus;
 import io.rdmatest.report.culprits.Culprit;
 import io.rdmatest.report.culprits.Culprits;
 import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairMatrix;
 import io.rdmatest.scenarios.command.JsonCommand;
 import io.rdmatest.scenarios.command.Outcome;
 import java.io.IOException;
@@ -46,7 +47,7 @@ final class CulpritsCommand extends JsonCommand {
     protected Outcome execute() {
         Culprits culprits;
         try {
-            culprits = Culprits.ofFiles(files);
+            culprits = Culprits.of(PairMatrix.read(files));
         } catch (IOException e) {
             throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }

@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.qualify;
 
 import io.rdmatest.ExitStatus;
 import io.rdmatest.report.output.ReportGenerator;
+import io.rdmatest.report.culprits.PairMatrix;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.Journal;
 import io.rdmatest.report.run.Outcome;
@@ -141,7 +142,7 @@ public final class Ending {
             new RunTable(out, console).print(run, generator.differs(), plan.again());
             without.forEach(each -> out.println("No scenario matches " + each));
             if (pairsFile != null) {
-                tellPairs(pairsFile, generator.pairs(run));
+                tellPairs(generator.pairs(run));
             }
             if (byUser) {
                 out.println("Interrupted; the report shows what was run until then.");
@@ -248,14 +249,17 @@ public final class Ending {
     }
 
     /** Prints the measured pairs and the causes of bad ones. A failure here affects nothing else of the run. */
-    private void tellPairs(Path file, RunPairs pairs) {
-        try {
-            PairTables.print(file, out::println);
-            out.println();
-            pairs.lines().forEach(out::println);
-            out.println();
-        } catch (IOException e) {
-            System.err.println("./qualify: the measured pairs can't be shown: " + e.getMessage());
+    private void tellPairs(RunPairs pairs) {
+        PairMatrix matrix = pairs.matrix();
+        if (matrix == null) {
+            if (pairs.trouble() != null) {
+                System.err.println("./qualify: the measured pairs can't be shown: " + pairs.trouble());
+            }
+            return;
         }
+        PairTables.print(matrix, out::println);
+        out.println();
+        pairs.lines().forEach(out::println);
+        out.println();
     }
 }

@@ -1,19 +1,17 @@
 package io.rdmatest.scenarios.qualify;
 
-import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.Metric;
 import io.rdmatest.report.culprits.PairLine.Outcome;
-import io.rdmatest.report.culprits.PairsReader;
-import java.io.IOException;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import io.rdmatest.report.culprits.PairMatrix;
+import io.rdmatest.report.culprits.PairMatrix.Rail;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.SortedSet;
-import java.util.TreeSet;
+import java.util.Set;
 import java.util.function.Consumer;
-import java.util.function.ToDoubleFunction;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.IntStream;
 
 /** Tables of the pairs that were measured, for a console: a row for each node that sends, a column for each that receives. */
 final class PairTables {
@@ -23,59 +21,58 @@ final class PairTables {
 
     private static final int LEAST_WIDTH = 10;
 
-    private record Key(String from, String to) {}
-
     private PairTables() {}
 
     /**
      * Prints a table for each rail and metric that was measured.
      *
-     * @param file the measured pairs
+     * @param pairs the measured pairs
      * @param lines takes the lines; none for a rail with more than {@value #MOST_NODES} nodes
-     * @throws IOException if the file can't be read
      */
-    static void print(Path file, Consumer<String> lines) throws IOException {
-        Map<String, Map<Key, PairLine>> rails = new LinkedHashMap<>();
-        for (PairLine cell : new PairsReader().read(file)) {
-            // Of two attempts, the second one counts.
-            rails.computeIfAbsent(cell.rail(), rail -> new LinkedHashMap<>())
-                    .put(new Key(cell.from(), cell.to()), cell);
-        }
-        rails.forEach((rail, cells) -> {
-            SortedSet<String> nodes = new TreeSet<>();
-            for (Key key : cells.keySet()) {
-                nodes.add(key.from());
-                nodes.add(key.to());
-            }
+    static void print(PairMatrix pairs, Consumer<String> lines) {
+        for (Rail rail : pairs.rails()) {
+            List<Integer> nodes = IntStream.range(0, pairs.nodeCount())
+                    .filter(rail::has)
+                    .boxed()
+                    .sorted(Comparator.comparing(pairs::node))
+                    .toList();
             if (nodes.size() <= MOST_NODES) {
-                print(rail + ", bandwidth in Gb/s", nodes, cells, cell -> cell.bandwidth() / 1e9, lines);
-                print(rail + ", message rate in Mmsg/s", nodes, cells, cell -> cell.messageRate() / 1e6, lines);
-                print(rail + ", median round trip in us", nodes, cells, cell -> cell.latencyP50() * 1e6, lines);
+                print(rail.name() + ", bandwidth in Gb/s", Metric.BANDWIDTH, pairs, rail, nodes, lines);
+                print(rail.name() + ", message rate in Mmsg/s", Metric.MESSAGE_RATE, pairs, rail, nodes, lines);
+                print(rail.name() + ", median round trip in us", Metric.LATENCY_P50, pairs, rail, nodes, lines);
             }
-        });
+        }
     }
 
     private static void print(
-            String title,
-            SortedSet<String> nodes,
-            Map<Key, PairLine> cells,
-            ToDoubleFunction<PairLine> value,
-            Consumer<String> lines) {
-        if (cells.values().stream().allMatch(cell -> Double.isNaN(value.applyAsDouble(cell)))) {
+            String title, Metric metric, PairMatrix pairs, Rail rail, List<Integer> nodes, Consumer<String> lines) {
+        // Of two attempts, the second one counts.
+        Map<List<Integer>, String> cells = new HashMap<>();
+        Set<List<Integer>> known = new HashSet<>();
+        for (int line = 0; line < rail.count(); line++) {
+            List<Integer> cell = List.of(rail.from(line), rail.to(line));
+            double value = rail.value(metric, line) * metric.scale();
+            cells.put(cell, entry(value, rail.outcome(line)));
+            boolean ignored = Double.isNaN(value) ? known.remove(cell) : known.add(cell);
+        }
+        if (known.isEmpty()) {
             return;
         }
         int width = Math.max(
-                LEAST_WIDTH, 2 + nodes.stream().mapToInt(String::length).max().orElse(0));
+                LEAST_WIDTH,
+                2
+                        + nodes.stream()
+                                .mapToInt(node -> pairs.node(node).length())
+                                .max()
+                                .orElse(0));
         lines.accept("");
         lines.accept(title + ", from \\ to:");
-        List<String> head = new ArrayList<>(List.of(" ".repeat(width)));
-        nodes.forEach(node -> head.add(right(node, width)));
-        lines.accept(String.join("", head));
-        for (String from : nodes) {
-            StringBuilder row = new StringBuilder(("%-" + width + "s").formatted(from));
-            for (String to : nodes) {
-                row.append(right(entry(cells.get(new Key(from, to)), value), width));
-            }
+        StringBuilder head = new StringBuilder(" ".repeat(width));
+        nodes.forEach(node -> head.append(right(pairs.node(node), width)));
+        lines.accept(head.toString());
+        for (int from : nodes) {
+            StringBuilder row = new StringBuilder(("%-" + width + "s").formatted(pairs.node(from)));
+            nodes.forEach(to -> row.append(right(cells.getOrDefault(List.of(from, to), "-"), width)));
             lines.accept(row.toString());
         }
     }
@@ -84,14 +81,10 @@ final class PairTables {
         return ("%" + width + "s").formatted(text);
     }
 
-    private static String entry(@Nullable PairLine cell, ToDoubleFunction<PairLine> value) {
-        if (cell == null) {
-            return "-";
+    private static String entry(double value, Outcome outcome) {
+        if (!Double.isNaN(value)) {
+            return "%.4g".formatted(value);
         }
-        double number = value.applyAsDouble(cell);
-        if (!Double.isNaN(number)) {
-            return "%.4g".formatted(number);
-        }
-        return cell.outcome() == Outcome.FAILED ? "failed" : "unknown";
+        return outcome == Outcome.FAILED ? "failed" : "unknown";
     }
 }

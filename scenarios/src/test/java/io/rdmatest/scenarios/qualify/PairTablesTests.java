@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.qualify;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.report.culprits.PairMatrix;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,7 +18,7 @@ class PairTablesTests {
     private List<String> print(String file) throws Exception {
         Path path = Files.writeString(folder.resolve("pairs.jsonl"), file);
         List<String> lines = new ArrayList<>();
-        PairTables.print(path, lines::add);
+        PairTables.print(PairMatrix.read(List.of(path)), lines::add);
         return lines;
     }
 
