@@ -202,7 +202,8 @@ public sealed interface Culprit {
         return (rail().isEmpty() || rail().equals(itsRail))
                 && switch (this) {
                     case Path path -> sender.equals(path.from()) && receiver.equals(path.to());
-                    case Block block -> block.fromLeaf().equals(senderLeaf) && block.toLeaf().equals(receiverLeaf);
+                    case Block block ->
+                        block.fromLeaf().equals(senderLeaf) && block.toLeaf().equals(receiverLeaf);
                     case Node node -> sender.equals(node.from()) || receiver.equals(node.to());
                     case Port port -> sender.equals(port.from()) || receiver.equals(port.to());
                 };

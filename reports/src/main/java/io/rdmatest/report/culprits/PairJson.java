@@ -2,6 +2,7 @@ package io.rdmatest.report.culprits;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.exc.StreamReadException;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
@@ -21,7 +22,6 @@ import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import com.fasterxml.jackson.databind.type.LogicalType;
 import java.io.IOException;
-import java.util.function.LongFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -35,18 +35,22 @@ final class PairJson {
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
             .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-            .withCoercionConfig(LogicalType.Textual, config -> config.setCoercion(
-                            CoercionInputShape.Integer, CoercionAction.Fail)
-                    .setCoercion(CoercionInputShape.Float, CoercionAction.Fail)
-                    .setCoercion(CoercionInputShape.Boolean, CoercionAction.Fail))
+            .withCoercionConfig(
+                    LogicalType.Textual,
+                    config -> config.setCoercion(CoercionInputShape.Integer, CoercionAction.Fail)
+                            .setCoercion(CoercionInputShape.Float, CoercionAction.Fail)
+                            .setCoercion(CoercionInputShape.Boolean, CoercionAction.Fail))
             .addModule(new SimpleModule()
                     .addSerializer(double.class, new NumberOrNull())
-                    .addDeserializer(double.class, new Number())
+                    .addDeserializer(double.class, new Figure<>(double.class, Double.NaN, PairJson::number))
+                    .addDeserializer(long.class, new Figure<>(long.class, 0L, PairJson::whole))
+                    .addDeserializer(Long.class, new Figure<>(Long.class, null, PairJson::whole))
                     .addDeserializer(
-                            int.class, new Whole<>(int.class, 1, value -> (int)
-                                    Math.clamp(value, Integer.MIN_VALUE, Integer.MAX_VALUE)))
-                    .addDeserializer(long.class, new Whole<>(long.class, 0L, value -> value))
-                    .addDeserializer(Long.class, new Whole<>(Long.class, null, value -> value)))
+                            int.class,
+                            new Figure<>(
+                                    int.class,
+                                    1,
+                                    parser -> Math.clamp(whole(parser), Integer.MIN_VALUE, Integer.MAX_VALUE))))
             .build();
 
     private PairJson() {}
@@ -89,71 +93,54 @@ final class PairJson {
                         ? "not a string"
                         : type == boolean.class
                                 ? "not true or false"
-                                : type.isPrimitive() || type == Long.class
-                                        ? mismatch.getOriginalMessage()
-                                        : "not an object");
+                                : type == double.class ? mismatch.getOriginalMessage() : "not an object");
     }
 
-    /** Numbers that were not measured are NaN. */
-    private static final class Number extends StdDeserializer<Double> {
-
-        private static final long serialVersionUID = 1L;
-
-        Number() {
-            super(double.class);
+    private static double number(JsonParser parser) throws IOException {
+        if (!parser.currentToken().isNumeric()) {
+            throw MismatchedInputException.from(parser, double.class, "not a number");
         }
-
-        @Override
-        public Double deserialize(JsonParser parser, DeserializationContext context) throws IOException {
-            return number(parser, double.class);
+        double value = parser.getDoubleValue();
+        if (Double.isNaN(value)) {
+            throw MismatchedInputException.from(parser, double.class, "NaN: it must be a number, or null");
         }
-
-        static double number(JsonParser parser, Class<?> type) throws IOException {
-            if (!parser.currentToken().isNumeric()) {
-                throw MismatchedInputException.from(parser, type, "not a number");
-            }
-            double value = parser.getDoubleValue();
-            if (Double.isNaN(value)) {
-                throw MismatchedInputException.from(parser, type, "NaN: it must be a number, or null");
-            }
-            return value;
-        }
-
-        @Override
-        public Double getNullValue(DeserializationContext context) {
-            return Double.NaN;
-        }
-
-        @Override
-        public Object getAbsentValue(DeserializationContext context) {
-            return Double.NaN;
-        }
+        return value;
     }
 
     /** Whole numbers may be written as 1e3. */
-    private static final class Whole<T> extends StdDeserializer<T> {
+    private static long whole(JsonParser parser) throws IOException {
+        if (parser.currentToken() == JsonToken.VALUE_NUMBER_INT) {
+            return parser.getLongValue();
+        }
+        double value = number(parser);
+        if (value != Math.rint(value) || Math.abs(value) > Long.MAX_VALUE / 2.0) {
+            throw MismatchedInputException.from(parser, double.class, "not a whole number");
+        }
+        return (long) value;
+    }
+
+    /** Reads a number, which has a value where it is null or missing. */
+    private static final class Figure<T> extends StdDeserializer<T> {
 
         private static final long serialVersionUID = 1L;
 
-        private final @Nullable T missing;
-        private final transient LongFunction<T> make;
+        @FunctionalInterface
+        private interface Reading<T> {
+            T of(JsonParser parser) throws IOException;
+        }
 
-        Whole(Class<T> type, @Nullable T missing, LongFunction<T> make) {
+        private final transient @Nullable T missing;
+        private final transient Reading<T> reading;
+
+        Figure(Class<T> type, @Nullable T missing, Reading<T> reading) {
             super(type);
             this.missing = missing;
-            this.make = make;
+            this.reading = reading;
         }
 
         @Override
         public T deserialize(JsonParser parser, DeserializationContext context) throws IOException {
-            if (parser.currentToken().isNumeric() && parser.isExpectedNumberIntToken()) {
-                return make.apply(parser.getLongValue());
-            }
-            double value = Number.number(parser, handledType());
-            if (value != Math.rint(value) || Math.abs(value) > Long.MAX_VALUE / 2.0) {
-                throw MismatchedInputException.from(parser, handledType(), "not a whole number");
-            }
-            return make.apply((long) value);
+            return reading.of(parser);
         }
 
         @Override
@@ -167,6 +154,7 @@ final class PairJson {
         }
     }
 
+    /** Writes null for what was not measured. */
     private static final class NumberOrNull extends StdSerializer<Double> {
 
         private static final long serialVersionUID = 1L;

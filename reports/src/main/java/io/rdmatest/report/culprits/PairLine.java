@@ -60,10 +60,13 @@ public record PairLine(
         long bytesVerified,
         int directions,
         @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean confirmation,
-        @JsonInclude(JsonInclude.Include.NON_NULL) @JsonDeserialize(using = PairJson.TextIfAny.class)
-                @Nullable String instrument,
-        @JsonInclude(JsonInclude.Include.NON_NULL) @JsonDeserialize(using = PairJson.TextIfAny.class)
-                @Nullable String reason,
+
+        @JsonInclude(JsonInclude.Include.NON_NULL) @JsonDeserialize(using = PairJson.TextIfAny.class) @Nullable
+        String instrument,
+
+        @JsonInclude(JsonInclude.Include.NON_NULL) @JsonDeserialize(using = PairJson.TextIfAny.class) @Nullable
+        String reason,
+
         Counters counters) {
 
     /** The value of the member {@code schema}. */

@@ -177,7 +177,9 @@ public final class PairMatrix {
         /** Returns why a line is bad: it failed, or it was measured and judged. Null if it is not, or gives no cause. */
         @Nullable
         String causeOfBad(int line) {
-            return state[line] == FAILED || (state[line] == MEASURED && !isHostsFault(cause[line])) ? cause[line] : null;
+            return state[line] == FAILED || (state[line] == MEASURED && !isHostsFault(cause[line]))
+                    ? cause[line]
+                    : null;
         }
     }
 
@@ -275,7 +277,8 @@ public final class PairMatrix {
         rail.values[1][at] = (float) cell.messageRate();
         rail.values[2][at] = (float) cell.latencyP50();
         rail.values[3][at] = (float) cell.latencyP99();
-        rail.values[4][at] = errors(cell.counters().from()) + errors(cell.counters().to());
+        rail.values[4][at] =
+                errors(cell.counters().from()) + errors(cell.counters().to());
         return at;
     }
 
@@ -294,8 +297,7 @@ public final class PairMatrix {
             // with.
             return FAILED;
         }
-        if (cell.outcome() == Outcome.NOT_MEASURED
-                || (cell.outcome() == Outcome.FAILED && isHostsFault(cause))) {
+        if (cell.outcome() == Outcome.NOT_MEASURED || (cell.outcome() == Outcome.FAILED && isHostsFault(cause))) {
             return NOT_MEASURED;
         }
         return cell.outcome() == Outcome.FAILED ? FAILED : MEASURED;

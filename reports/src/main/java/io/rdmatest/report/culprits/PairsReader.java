@@ -52,10 +52,14 @@ public final class PairsReader {
      * @param wrong why the line after these is no cell; null if there is no such line
      * @param isCut whether that line was cut short
      */
-    private record Parsed(List<Placed> cells, long count, @Nullable String wrong, boolean isCut) {}
+    private record Parsed(
+            List<Placed> cells, long count, @Nullable String wrong, boolean isCut) {}
 
     /** The number of bytes that one thread parses at a time. */
     private static final int CHUNK = 4 << 20;
+
+    /** The number of bytes among which a single line is usually whole. */
+    private static final int MOST_LINES = 1 << 13;
 
     /** The longest allowed line. The line of a cell has about 500 bytes. */
     private static final int LONGEST_LINE = 1 << 20;
@@ -139,7 +143,8 @@ public final class PairsReader {
                 byte[] bytes = lines(file, position, CHUNK);
                 long begin = position;
                 ahead.add(parsers.submit(() -> parse(bytes, begin)));
-                position += bytes.length;
+                // A file that became shorter has no more lines.
+                position = bytes.length == 0 ? size : position + bytes.length;
             }
             Parsed parsed = parsed(ahead.remove());
             parsed.cells().forEach(each -> take(each, sink));
@@ -159,8 +164,8 @@ public final class PairsReader {
             return;
         }
         if (rails.add(cell.rail())) {
-            confirmations.removeIf(earlier ->
-                    earlier.file() < begun && earlier.line().rail().equals(cell.rail()));
+            confirmations.removeIf(
+                    earlier -> earlier.file() < begun && earlier.line().rail().equals(cell.rail()));
         }
         sink.accept(cell, placed.position());
     }
@@ -175,11 +180,14 @@ public final class PairsReader {
 
     /** Returns the lines that begin at a position, up to a number of bytes: whole ones, unless there is none. */
     private static byte[] lines(FileChannel file, long position, int most) throws IOException {
-        ByteBuffer bytes = ByteBuffer.allocate(most);
-        while (bytes.hasRemaining()) {
-            if (file.read(bytes, position + bytes.position()) < 0) {
-                return Arrays.copyOf(bytes.array(), bytes.position());
-            }
+        long left = file.size() - position;
+        ByteBuffer bytes = ByteBuffer.allocate(Math.clamp(left, 0, most));
+        int read;
+        do {
+            read = file.read(bytes, position + bytes.position());
+        } while (read >= 0 && bytes.hasRemaining());
+        if (left <= most) {
+            return Arrays.copyOf(bytes.array(), bytes.position());
         }
         int end = most;
         while (end > 0 && bytes.get(end - 1) != '\n') {
@@ -239,7 +247,10 @@ public final class PairsReader {
      */
     static PairLine at(Path path, long position) throws IOException {
         try (FileChannel file = FileChannel.open(path)) {
-            byte[] bytes = lines(file, position, LONGEST_LINE);
+            byte[] bytes = lines(file, position, MOST_LINES);
+            if (bytes.length == MOST_LINES && lineEnd(bytes, 0) == MOST_LINES) {
+                bytes = lines(file, position, LONGEST_LINE);
+            }
             return JSON.readValue(bytes, 0, lineEnd(bytes, 0));
         } catch (JsonProcessingException e) {
             throw new IOException(path + " has changed since it was read: " + PairJson.reason(e), e);

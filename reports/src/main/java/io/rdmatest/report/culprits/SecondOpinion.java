@@ -120,8 +120,7 @@ record SecondOpinion(
     private static Evidence without(Evidence evidence, String program, @Nullable String reason) {
         String why = reason == null ? "no good pair was measured beside the bad one" : reason;
         return evidence.with(
-                new SecondOpinion(program, Double.NaN, Double.NaN, null, why),
-                "no second opinion: " + why);
+                new SecondOpinion(program, Double.NaN, Double.NaN, null, why), "no second opinion: " + why);
     }
 
     private static double median(List<PairLine> lines, ToDoubleFunction<PairLine> value) {

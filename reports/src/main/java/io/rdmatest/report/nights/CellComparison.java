@@ -3,12 +3,12 @@ package io.rdmatest.report.nights;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.Measurement;
-import io.rdmatest.report.culprits.Metric;
 import io.rdmatest.report.culprits.Culprit;
-import io.rdmatest.report.culprits.PairMatrix;
-import io.rdmatest.report.culprits.Quantiles;
+import io.rdmatest.report.culprits.Metric;
 import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.culprits.PairMatrix;
 import io.rdmatest.report.culprits.PairsReader;
+import io.rdmatest.report.culprits.Quantiles;
 import io.rdmatest.report.nights.QualificationComparison.Change;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -114,8 +114,7 @@ public final class CellComparison {
         @FunctionalInterface
         public interface Cells {
             /** Returns whether a cell is in it, as {@link Culprit#explains} does. */
-            boolean have(
-                    String rail, String from, String to, @Nullable String fromLeaf, @Nullable String toLeaf);
+            boolean have(String rail, String from, String to, @Nullable String fromLeaf, @Nullable String toLeaf);
         }
 
         /** Creates that of a cause. */
@@ -278,8 +277,7 @@ public final class CellComparison {
             PairMatrix.Rail cells = place.rail.cells;
             states[row] = state(cells.outcome(place.line));
             for (Metric metric : METRICS) {
-                values[metric.ordinal()][row] =
-                        states[row] == MEASURED ? cells.value(metric, place.line) : Float.NaN;
+                values[metric.ordinal()][row] = states[row] == MEASURED ? cells.value(metric, place.line) : Float.NaN;
             }
         }
 
@@ -435,8 +433,8 @@ public final class CellComparison {
                     .distinct()
                     .toList();
             rowsOfGroups.add(its);
-            rowsOfOthers.add(rows(
-                    place -> on.contains(place.rail) && groups.stream().noneMatch(place::isOf)));
+            rowsOfOthers.add(
+                    rows(place -> on.contains(place.rail) && groups.stream().noneMatch(place::isOf)));
             figures.add(new ArrayList<>());
             otherFigures.add(new ArrayList<>());
         }
@@ -593,8 +591,12 @@ public final class CellComparison {
                 isBetter |= change == Change.BETTER;
                 if (change == Change.WORSE) {
                     Worse each = worse(
-                            place, metric.member(), Quantiles.median(earlier), earlier[0], earlier[earlier.length - 1], (double)
-                                    now);
+                            place,
+                            metric.member(),
+                            Quantiles.median(earlier),
+                            earlier[0],
+                            earlier[earlier.length - 1],
+                            (double) now);
                     found = found == null || each.factor() > found.factor() ? each : found;
                 }
             }
@@ -700,9 +702,7 @@ public final class CellComparison {
     }
 
     private static void count(Place place, boolean isWorse, Map<String, int[]> counts) {
-        for (String key : List.of(
-                key(place.rail, place.from(), "out"),
-                key(place.rail, place.to(), "in"))) {
+        for (String key : List.of(key(place.rail, place.from(), "out"), key(place.rail, place.to(), "in"))) {
             int[] its = counts.computeIfAbsent(key, ignored -> new int[2]);
             its[0] += isWorse ? 1 : 0;
             its[1]++;

@@ -1,9 +1,9 @@
 package io.rdmatest.report.nights;
 
-import io.rdmatest.report.culprits.Quantiles;
 import io.rdmatest.Measurement;
 import io.rdmatest.Measurement.Better;
 import io.rdmatest.Measurement.Kind;
+import io.rdmatest.report.culprits.Quantiles;
 import io.rdmatest.report.nights.QualificationComparison.Change;
 import java.util.Arrays;
 import java.util.List;

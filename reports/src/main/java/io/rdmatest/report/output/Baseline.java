@@ -132,10 +132,8 @@ public final class Baseline {
         if (matrix == null) {
             return null;
         }
-        List<Group> groups = pairs.culprits().stream()
-                .limit(MOST_CULPRITS)
-                .map(Group::of)
-                .toList();
+        List<Group> groups =
+                pairs.culprits().stream().limit(MOST_CULPRITS).map(Group::of).toList();
         return CellComparison.of(
                 output.resolve(ReportGenerator.SUMMARY),
                 matrix,

@@ -263,7 +263,8 @@ final class NodeStates {
         List<String> evidence = new ArrayList<>();
         Stream.of(collected.culprits, collected.suspects, collected.paths)
                 .flatMap(List::stream)
-                .forEach(each -> evidence.add(each.name() + ": " + each.evidence().text()));
+                .forEach(each ->
+                        evidence.add(each.name() + ": " + each.evidence().text()));
         some(collected.failedAlone, "failed on this node alone", evidence);
         collected.failedWith.forEach((other, names) -> some(names, "failed between this node and " + other, evidence));
         int unexplained = collected.unexplained.values().stream()

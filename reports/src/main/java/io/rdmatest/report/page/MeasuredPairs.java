@@ -13,9 +13,7 @@ import java.util.Map;
 import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Reads {@code pairs.jsonl}, once for all that is made of it.
- */
+/** Reads {@code pairs.jsonl}, once for all that is made of it. */
 final class MeasuredPairs {
 
     /**

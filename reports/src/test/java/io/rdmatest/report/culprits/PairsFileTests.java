@@ -69,7 +69,8 @@ class PairsFileTests {
             false,
             null,
             null,
-            new PairLine.Counters(Map.of("packet_seq_err", 3L, "local_ack_timeout_err", 7L), Map.of("out_of_sequence", 1L << 40)));
+            new PairLine.Counters(
+                    Map.of("packet_seq_err", 3L, "local_ack_timeout_err", 7L), Map.of("out_of_sequence", 1L << 40)));
 
     @TempDir
     private Path folder;
@@ -249,7 +250,26 @@ class PairsFileTests {
     void aCellChecksItsValues() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new PairLine(
-                        "r", "a", "b", null, null, -1, Outcome.MEASURED, null, 1, 1, 1, 1, 1, 1, 1, 1, false, null, null, PairLine.Counters.NONE))
+                        "r",
+                        "a",
+                        "b",
+                        null,
+                        null,
+                        -1,
+                        Outcome.MEASURED,
+                        null,
+                        1,
+                        1,
+                        1,
+                        1,
+                        1,
+                        1,
+                        1,
+                        1,
+                        false,
+                        null,
+                        null,
+                        PairLine.Counters.NONE))
                 .withMessage("\"attempts\" is -1: it must be 0 or more");
     }
 }

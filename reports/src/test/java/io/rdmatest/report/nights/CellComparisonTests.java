@@ -99,12 +99,7 @@ class CellComparisonTests {
 
     private CellComparison compare(int night, List<Group> groups) throws IOException {
         return CellComparison.of(
-                nights.get(night),
-                CellComparison.read(nights.get(night)),
-                nights.subList(0, night),
-                14,
-                0.2,
-                groups);
+                nights.get(night), CellComparison.read(nights.get(night)), nights.subList(0, night), 14, 0.2, groups);
     }
 
     @ParameterizedTest

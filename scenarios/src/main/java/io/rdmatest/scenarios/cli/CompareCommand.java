@@ -108,7 +108,12 @@ final class CompareCommand extends JsonCommand {
         }
         try {
             return CellComparison.of(
-                    last, CellComparison.read(last), before.stream().map(Qualification::file).toList(), this.last, share, List.of());
+                    last,
+                    CellComparison.read(last),
+                    before.stream().map(Qualification::file).toList(),
+                    this.last,
+                    share,
+                    List.of());
         } catch (IOException e) {
             throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }

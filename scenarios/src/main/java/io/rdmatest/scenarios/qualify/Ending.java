@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.qualify;
 
 import io.rdmatest.ExitStatus;
-import io.rdmatest.report.output.ReportGenerator;
 import io.rdmatest.report.culprits.PairMatrix;
+import io.rdmatest.report.output.ReportGenerator;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.Journal;
 import io.rdmatest.report.run.Outcome;

@@ -203,7 +203,8 @@ class BaselineTests {
         Path ignored = Files.writeString(run.resolve("pairs.jsonl"), cells);
         return Files.writeString(
                 run.resolve("qualification.json"),
-                "{\"schemaVersion\": 3, \"environment\": {}, \"scenarios\": [%s]}".formatted(scenario("x", "passed", 10)));
+                "{\"schemaVersion\": 3, \"environment\": {}, \"scenarios\": [%s]}"
+                        .formatted(scenario("x", "passed", 10)));
     }
 
     @Test

@@ -71,7 +71,8 @@ class QualificationComparisonTests {
     private Path file(String name, String environment, String... scenarios) throws IOException {
         return Files.writeString(
                 folder.resolve(name),
-                "{\"schemaVersion\": 3, \"environment\": {%s}, \"scenarios\": [%s]}".formatted(environment, String.join(",", scenarios)));
+                "{\"schemaVersion\": 3, \"environment\": {%s}, \"scenarios\": [%s]}"
+                        .formatted(environment, String.join(",", scenarios)));
     }
 
     private QualificationComparison compare(String before, String after) throws IOException {
