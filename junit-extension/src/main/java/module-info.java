@@ -18,14 +18,19 @@ module io.rdmatest.junit {
 
     exports io.rdmatest.junit;
     exports io.rdmatest.junit.condition;
+    exports io.rdmatest.junit.fabric;
     exports io.rdmatest.junit.params;
 
+    uses io.rdmatest.junit.RdmaEngine;
     uses io.rdmatest.junit.RdmaTestPlugin;
+
+    provides io.rdmatest.junit.RdmaEngine with
+            io.rdmatest.junit.engine.Engine;
 
     // JUnit creates the extensions, conditions and sources, which are not public.
     opens io.rdmatest.junit.condition to
             org.junit.platform.commons;
-    opens io.rdmatest.junit.engine to
+    opens io.rdmatest.junit.fabric to
             org.junit.platform.commons;
     opens io.rdmatest.junit.params to
             org.junit.platform.commons;

@@ -1,7 +1,6 @@
 package io.rdmatest.junit;
 
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.junit.engine.OutOfRange;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.PortAttributes;

@@ -1,6 +1,5 @@
 package io.rdmatest.junit;
 
-import io.rdmatest.junit.engine.OutOfRange;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.QpType;
 

@@ -1,23 +1,15 @@
 package io.rdmatest.junit;
 
-import io.rdmatest.cm.CmId;
-import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.FabricConfiguration;
-import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.junit.engine.Quantity;
-import io.rdmatest.junit.engine.Selection;
-import io.rdmatest.junit.engine.Settings;
-import io.rdmatest.junit.engine.TestExtension;
 import io.rdmatest.verbs.Access;
-import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.MemoryPlacement;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
-import io.rdmatest.verbs.SharedReceiveQueue;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.ServiceLoader;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.Extension;
@@ -42,16 +34,50 @@ import org.junit.jupiter.api.extension.Extension;
  *
  * <p>What it hands out lives as long as what asks for it: in a test or {@code @BeforeEach} method as long as the test, in a
  * dynamic test as long as that, in a {@code @BeforeAll} method as long as the class; {@link #in(ResourceScope)} chooses. A
- * static field serves the whole class and its {@code @Nested} classes; an instance field serves each test.
+ * static field serves the whole class and its {@code @Nested} classes; an instance field serves each test. Most tests need no
+ * more than the methods below; {@link #resources()} has all.
  *
  * <p>A setting is looked for in this order: annotation of the parameter, method, class, enclosing class; builder of an
  * instance field, of a static field, of one of an enclosing class; configuration parameter, system property,
  * {@code junit-platform.properties}; default.
  */
-public abstract class RdmaExtension implements Extension {
+public abstract sealed class RdmaExtension implements Extension permits RdmaTestExtension {
 
-    /** For the one class that does the work. */
-    protected RdmaExtension() {}
+    static final RdmaEngine ENGINE = ServiceLoader.load(RdmaEngine.class, RdmaEngine.class.getClassLoader())
+            .findFirst()
+            .orElseThrow();
+
+    /**
+     * The settings of a builder.
+     *
+     * @param values the values of configuration keys; never null
+     * @param device the device as {@link OnDevice#value()} names it; empty for the configuration's
+     * @param node the node as {@link OnDevice#node()} names it; empty for the configuration's
+     * @param connections the options of injected connections; null for the usual ones
+     */
+    public record Settings(
+            Map<String, String> values,
+            String device,
+            String node,
+            @Nullable ConnectionOptions connections) {
+
+        static final Settings NONE = new Settings(Map.of(), "", "", null);
+    }
+
+    private final Settings settings;
+
+    RdmaExtension(Settings settings) {
+        this.settings = settings;
+    }
+
+    /**
+     * Get the settings of the builder.
+     *
+     * @return the settings; never null
+     */
+    public final Settings settings() {
+        return settings;
+    }
 
     /**
      * Begin to describe an extension for a field with {@code @RegisterExtension}.
@@ -69,26 +95,8 @@ public abstract class RdmaExtension implements Extension {
      * @return the resources; never null
      * @throws IllegalStateException if the calling thread is in none
      */
-    public abstract RdmaResources resources();
-
-    /**
-     * Take resources from another device: {@link RdmaResources#onDevice(String)}.
-     *
-     * @param name what {@link OnDevice#value()} says; never null
-     * @return the resources; never null
-     */
-    public final RdmaResources onDevice(String name) {
-        return resources().onDevice(name);
-    }
-
-    /**
-     * Take resources from a node's device: {@link RdmaResources#onNode(String)}.
-     *
-     * @param name what {@link OnDevice#node()} says; never null
-     * @return the resources; never null
-     */
-    public final RdmaResources onNode(String name) {
-        return resources().onNode(name);
+    public final RdmaResources resources() {
+        return ENGINE.resources();
     }
 
     /**
@@ -99,15 +107,6 @@ public abstract class RdmaExtension implements Extension {
      */
     public final RdmaResources in(ResourceScope scope) {
         return resources().in(scope);
-    }
-
-    /**
-     * Get the device: {@link RdmaResources#device()}.
-     *
-     * @return the device; never null
-     */
-    public final FabricDevice device() {
-        return resources().device();
     }
 
     /**
@@ -163,38 +162,6 @@ public abstract class RdmaExtension implements Extension {
     }
 
     /**
-     * Create a completion queue: {@link RdmaResources#completionQueue(int, boolean)}.
-     *
-     * @param entries the least number of completions it holds, at least 1
-     * @param events whether completions can be awaited as events
-     * @return the queue; never null
-     */
-    public final CompletionQueue completionQueue(int entries, boolean events) {
-        return resources().completionQueue(entries, events);
-    }
-
-    /**
-     * Create a shared receive queue: {@link RdmaResources#sharedReceiveQueue(int, int)}.
-     *
-     * @param maxWr the most outstanding receives, at least 1
-     * @param maxSge the most segments of one receive, at least 1
-     * @return the queue; never null
-     */
-    public final SharedReceiveQueue sharedReceiveQueue(int maxWr, int maxSge) {
-        return resources().sharedReceiveQueue(maxWr, maxSge);
-    }
-
-    /**
-     * Create an rdma_cm id: {@link RdmaResources#id(PortSpace)}.
-     *
-     * @param portSpace its port space; never null
-     * @return the id; never null
-     */
-    public final CmId id(PortSpace portSpace) {
-        return resources().id(portSpace);
-    }
-
-    /**
      * Get the protection domain of the scope: {@link RdmaResources#protectionDomain()}.
      *
      * @return the protection domain; never null
@@ -208,13 +175,16 @@ public abstract class RdmaExtension implements Extension {
      *
      * @return the reporter; never null
      */
-    public abstract RdmaReport report();
+    public final RdmaReport report() {
+        return ENGINE.report();
+    }
 
     /** Describes an extension. Every method checks its argument and returns the builder. */
     public static final class Builder {
 
         private final Map<String, String> values = new HashMap<>();
-        private @Nullable Selection selection;
+        private String device = "";
+        private String node = "";
         private @Nullable ConnectionOptions connections;
 
         private Builder() {}
@@ -226,7 +196,8 @@ public abstract class RdmaExtension implements Extension {
          * @return this builder
          */
         public Builder device(String name) {
-            selection = Selection.device(text("device", name));
+            device = text("device", name);
+            node = "";
             return this;
         }
 
@@ -237,7 +208,8 @@ public abstract class RdmaExtension implements Extension {
          * @return this builder
          */
         public Builder node(String name) {
-            selection = Selection.node(text("node", name));
+            node = text("node", name);
+            device = "";
             return this;
         }
 
@@ -326,7 +298,7 @@ public abstract class RdmaExtension implements Extension {
          * @return the extension, for a field with {@code @RegisterExtension}; never null
          */
         public RdmaExtension build() {
-            return new TestExtension(new Settings(Map.copyOf(values), selection, connections));
+            return new RdmaTestExtension(new Settings(Map.copyOf(values), device, node, connections));
         }
     }
 }

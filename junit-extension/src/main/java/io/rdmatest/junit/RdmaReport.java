@@ -1,8 +1,8 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Measurement;
 import io.rdmatest.ReportKeys;
-import io.rdmatest.junit.engine.Verdict;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -109,7 +109,7 @@ public final class RdmaReport {
     }
 
     private void ended(String name, Throwable failure) {
-        String event = Verdict.isFabricFailure(failure) ? ReportKeys.FAILED : ReportKeys.BROKEN;
+        String event = Cause.of(failure).verdict() == Cause.Verdict.FAILED ? ReportKeys.FAILED : ReportKeys.BROKEN;
         String message = failure.getMessage();
         publish(
                 ReportKeys.STEP,

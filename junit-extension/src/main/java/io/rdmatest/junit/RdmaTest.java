@@ -1,6 +1,5 @@
 package io.rdmatest.junit;
 
-import io.rdmatest.junit.engine.TestExtension;
 import io.rdmatest.junit.params.RdmaParameterizedTest;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
@@ -55,7 +54,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @Test
 @Tag(RdmaTest.TAG)
 @ResourceLock(value = RdmaTest.DEVICE_LOCK, mode = ResourceAccessMode.READ)
-@ExtendWith(TestExtension.class)
+@ExtendWith(RdmaTestExtension.class)
 public @interface RdmaTest {
 
     /** The tag of every test that runs on a device. */

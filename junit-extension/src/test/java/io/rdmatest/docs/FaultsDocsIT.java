@@ -10,11 +10,11 @@ import io.rdmatest.fabric.fault.ActiveFault;
 import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
 import io.rdmatest.junit.ExclusiveDevice;
-import io.rdmatest.junit.Fault;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.condition.Privilege;
 import io.rdmatest.junit.condition.RequiresDevice;
 import io.rdmatest.junit.condition.RequiresPrivilege;
+import io.rdmatest.junit.fabric.Fault;
 import java.time.Duration;
 import org.junit.platform.testkit.engine.EngineTestKit;
 

@@ -6,6 +6,7 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.condition.Privilege;
 import io.rdmatest.junit.condition.RequiresDevice;
 import io.rdmatest.junit.condition.RequiresPrivilege;
+import io.rdmatest.junit.fabric.Fault;
 import io.rdmatest.junit.params.EachDevice;
 import io.rdmatest.junit.params.RdmaParameterizedTest;
 import java.io.IOException;

@@ -78,13 +78,13 @@ class ProgrammaticIT {
                     .isEqualTo(ConnectionMode.RDMA_CM);
             QueuePair queuePair = RDMA.queuePair(QueuePairOptions.of(QpType.UD).depth(32, 32));
             SEEN.add(queuePair);
-            SEEN.add(RDMA.completionQueue(16, true));
-            SEEN.add(RDMA.sharedReceiveQueue(16, 1));
-            SEEN.add(RDMA.id(PortSpace.TCP));
+            SEEN.add(RDMA.resources().completionQueue(16, true));
+            SEEN.add(RDMA.resources().sharedReceiveQueue(16, 1));
+            SEEN.add(RDMA.resources().id(PortSpace.TCP));
             MemoryRegion aligned = RDMA.memory(100, MemoryPlacement.ANYWHERE.alignedTo(1 << 16));
             assertThat(aligned.address() % (1 << 16)).isZero();
             assertThatIllegalArgumentException()
-                    .isThrownBy(() -> RDMA.completionQueue(0, false))
+                    .isThrownBy(() -> RDMA.resources().completionQueue(0, false))
                     .withMessage("entries is 0, and must be at least 1");
             RdmaResources resources = RDMA.resources();
             MemoryRegion elsewhere =

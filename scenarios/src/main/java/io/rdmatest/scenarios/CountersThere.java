@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.ReportKeys;
-import io.rdmatest.junit.RemoteCounters;
+import io.rdmatest.junit.fabric.RemoteCounters;
 import io.rdmatest.scenarios.node.CounterValues;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.node.Place;

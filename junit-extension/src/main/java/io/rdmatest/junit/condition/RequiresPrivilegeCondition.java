@@ -1,7 +1,7 @@
 package io.rdmatest.junit.condition;
 
 import io.rdmatest.SkipReason;
-import io.rdmatest.junit.engine.Quantity;
+import io.rdmatest.junit.Quantity;
 import io.rdmatest.junit.engine.RequirementCondition;
 import java.util.ArrayList;
 import java.util.List;

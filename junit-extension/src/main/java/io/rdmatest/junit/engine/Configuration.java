@@ -1,5 +1,6 @@
 package io.rdmatest.junit.engine;
 
+import io.rdmatest.junit.Quantity;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RdmaTest;
 import java.lang.reflect.AnnotatedElement;
@@ -24,7 +25,7 @@ public record Configuration(ExtensionContext context) {
     }
 
     /** Returns the bound of the nearest annotation that sets one, JUnit's own included, else of the configuration. */
-    TimeLimit.Limit timeout() {
+    public TimeLimit.Limit timeout() {
         Optional<ExtensionContext> current = Optional.of(context);
         while (current.isPresent()) {
             ExtensionContext nearest = current.get();

@@ -9,6 +9,7 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.ConnectionSpec;
+import io.rdmatest.junit.OutOfRange;
 import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.ResourceScope;
 import io.rdmatest.junit.Scoped;

@@ -7,6 +7,7 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.junit.ConnectionOptions;
+import io.rdmatest.junit.OutOfRange;
 import io.rdmatest.junit.QueuePairOptions;
 import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.ResourceScope;

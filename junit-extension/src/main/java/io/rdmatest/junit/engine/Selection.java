@@ -3,6 +3,7 @@ package io.rdmatest.junit.engine;
 import io.rdmatest.junit.OnDevice;
 import java.lang.reflect.AnnotatedElement;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.ExtensionConfigurationException;
 import org.junit.platform.commons.support.AnnotationSupport;
 
@@ -21,8 +22,13 @@ public record Selection(Kind kind, String name) {
         return new Selection(Kind.DEVICE, name.strip());
     }
 
-    public static Selection node(String name) {
+    static Selection node(String name) {
         return new Selection(Kind.NODE, name.strip());
+    }
+
+    /** Returns the device or the node that has a name; null if neither has one. */
+    static @Nullable Selection of(String device, String node) {
+        return !device.isEmpty() ? device(device) : node.isEmpty() ? null : node(node);
     }
 
     /** Returns what the annotations of exactly this element say. */

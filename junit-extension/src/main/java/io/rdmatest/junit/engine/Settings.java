@@ -24,7 +24,7 @@ import org.junit.platform.commons.support.ReflectionSupport;
  * @param selected the device; null for the configuration's
  * @param connections the options of injected connections; null for the usual ones
  */
-public record Settings(
+record Settings(
         Map<String, String> values,
         @Nullable Selection selected,
         @Nullable ConnectionOptions connections) {
@@ -62,7 +62,7 @@ public record Settings(
                     Object value = ReflectionSupport.tryToReadFieldValue(field, owner)
                             .toOptional()
                             .orElse(null);
-                    if (value instanceof TestExtension extension) {
+                    if (value instanceof RdmaExtension extension) {
                         settings = settings.orElse(extension.settings());
                     }
                 }
@@ -77,16 +77,13 @@ public record Settings(
                 .orElse(null);
     }
 
-    private Settings orElse(Settings farther) {
-        if (this == NONE) {
-            return farther;
-        }
-        Map<String, String> all = new HashMap<>(farther.values);
+    private Settings orElse(RdmaExtension.Settings farther) {
+        Map<String, String> all = new HashMap<>(farther.values());
         all.putAll(values);
         return new Settings(
                 all,
-                selected != null ? selected : farther.selected,
-                connections != null ? connections : farther.connections);
+                selected != null ? selected : Selection.of(farther.device(), farther.node()),
+                connections != null ? connections : farther.connections());
     }
 
     Selection selection() {

@@ -1,6 +1,7 @@
 package io.rdmatest.junit.engine;
 
 import io.rdmatest.Cause;
+import io.rdmatest.junit.Quantity;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Optional;
@@ -37,7 +38,7 @@ public final class TimeLimit implements AutoCloseable {
      * @param duration the time
      * @param source the key or annotation that sets it, for the message
      */
-    record Limit(Duration duration, String source) {}
+    public record Limit(Duration duration, String source) {}
 
     private static final Duration GRACE = Duration.ofSeconds(2);
 

@@ -1,7 +1,6 @@
 /**
  * The machinery behind the annotations: what a test is given and for how long, how it is bounded in time, what its failure
- * means, what it left behind. It is not part of the API. The packages around it name its classes in {@code @ExtendWith} only,
- * but for {@link io.rdmatest.junit.RdmaExtension}, the options and the reports.
+ * means, what it left behind. It is not part of the API, which finds it as the service {@link io.rdmatest.junit.RdmaEngine}.
  */
 @NullMarked
 package io.rdmatest.junit.engine;

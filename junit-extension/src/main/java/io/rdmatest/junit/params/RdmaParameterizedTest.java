@@ -1,7 +1,7 @@
 package io.rdmatest.junit.params;
 
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.engine.TestExtension;
+import io.rdmatest.junit.RdmaTestExtension;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
@@ -47,7 +47,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @TestTemplate
 @Tag(RdmaTest.TAG)
 @ResourceLock(value = RdmaTest.DEVICE_LOCK, mode = ResourceAccessMode.READ)
-@ExtendWith(TestExtension.class)
+@ExtendWith(RdmaTestExtension.class)
 @ExtendWith(RdmaParameterizedTestExtension.class)
 public @interface RdmaParameterizedTest {
 

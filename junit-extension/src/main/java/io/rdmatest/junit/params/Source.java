@@ -4,7 +4,7 @@ import io.rdmatest.ConnectionMode;
 import io.rdmatest.ReportKeys;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.engine.Choice;
-import io.rdmatest.junit.engine.Quantity;
+import io.rdmatest.junit.Quantity;
 import io.rdmatest.junit.engine.RunDevice;
 import io.rdmatest.junit.engine.Selection;
 import io.rdmatest.verbs.GidEntry;

@@ -22,7 +22,6 @@ import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.ConnectionSpec;
 import io.rdmatest.junit.DeviationKey;
 import io.rdmatest.junit.ExclusiveDevice;
-import io.rdmatest.junit.Fault;
 import io.rdmatest.junit.OnDevice;
 import io.rdmatest.junit.PastTheLedger;
 import io.rdmatest.junit.QueuePairOptions;
@@ -34,6 +33,7 @@ import io.rdmatest.junit.Run;
 import io.rdmatest.junit.SecondDevice;
 import io.rdmatest.junit.condition.NotOnDevice;
 import io.rdmatest.junit.condition.RequiresDevice;
+import io.rdmatest.junit.fabric.Fault;
 import io.rdmatest.junit.params.EachConnectionMode;
 import io.rdmatest.junit.params.EachDevice;
 import io.rdmatest.junit.params.EachGid;
@@ -438,15 +438,15 @@ class DevicesIT {
         @RdmaTest
         void builderBeforeConfiguration(DeviceContext context) {
             assertThat(context.deviceName()).isEqualTo("rxe1");
-            assertThat(RDMA.device().device().name()).isEqualTo("rxe1");
-            assertThat(RDMA.onDevice("rxe0").context().deviceName()).isEqualTo("rxe0");
+            assertThat(RDMA.resources().device().device().name()).isEqualTo("rxe1");
+            assertThat(RDMA.resources().onDevice("rxe0").context().deviceName()).isEqualTo("rxe0");
         }
 
         @RdmaTest
         @OnDevice("rxe0")
         void annotationBeforeBuilder(DeviceContext context) {
             assertThat(context.deviceName()).isEqualTo("rxe0");
-            assertThat(RDMA.device().device().name()).isEqualTo("rxe0");
+            assertThat(RDMA.resources().device().device().name()).isEqualTo("rxe0");
         }
     }
 

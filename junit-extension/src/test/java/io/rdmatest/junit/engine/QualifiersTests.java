@@ -14,6 +14,7 @@ import io.rdmatest.junit.QueuePairOptions;
 import io.rdmatest.junit.RdmaExtension;
 import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.junit.RdmaTestExtension;
 import io.rdmatest.junit.Registered;
 import io.rdmatest.junit.ResourceScope;
 import io.rdmatest.junit.Run;
@@ -240,7 +241,7 @@ class QualifiersTests {
                 .withMessage("device is blank");
     }
 
-    @ExtendWith(TestExtension.class)
+    @ExtendWith(RdmaTestExtension.class)
     static class NobodyAsksTestCase {
         private static final RdmaExtension UNREGISTERED =
                 RdmaExtension.builder().build();

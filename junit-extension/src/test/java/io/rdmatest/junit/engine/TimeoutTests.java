@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.rdmatest.Cause;
 import io.rdmatest.NativeResource;
 import io.rdmatest.ReportKeys;
+import io.rdmatest.junit.Quantity;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.Run;

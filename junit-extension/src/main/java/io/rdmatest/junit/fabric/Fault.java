@@ -1,6 +1,8 @@
-package io.rdmatest.junit;
+package io.rdmatest.junit.fabric;
 
-import io.rdmatest.junit.engine.FaultExtension;
+import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.OnDevice;
 import io.rdmatest.junit.params.EachDevice;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;

@@ -1,4 +1,4 @@
-package io.rdmatest.junit.engine;
+package io.rdmatest.junit.fabric;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.rdmatest.junit.engine;
+package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;

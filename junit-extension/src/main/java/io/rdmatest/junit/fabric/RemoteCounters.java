@@ -1,5 +1,7 @@
-package io.rdmatest.junit;
+package io.rdmatest.junit.fabric;
 
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.engine.Configuration;
 import io.rdmatest.junit.engine.Counters;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package io.rdmatest.junit.engine;
+package io.rdmatest.junit.fabric;
 
 import io.rdmatest.ReportKeys;
 import io.rdmatest.SkipReason;
@@ -9,7 +9,10 @@ import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.fault.ActiveFault;
 import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
-import io.rdmatest.junit.Fault;
+import io.rdmatest.junit.Quantity;
+import io.rdmatest.junit.engine.Configuration;
+import io.rdmatest.junit.engine.RequirementCondition;
+import io.rdmatest.junit.engine.RunDevice;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -26,7 +29,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.commons.support.AnnotationSupport;
 
 /** Injects what {@link Fault @Fault} asks for before a test, and ends it after the test. */
-public final class FaultExtension extends RequirementCondition<Fault> implements AfterEachCallback {
+final class FaultExtension extends RequirementCondition<Fault> implements AfterEachCallback {
 
     private static final String FILE = "fault-statistics.txt";
 

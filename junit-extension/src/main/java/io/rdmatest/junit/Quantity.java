@@ -1,4 +1,4 @@
-package io.rdmatest.junit.engine;
+package io.rdmatest.junit;
 
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
@@ -14,8 +14,10 @@ public final class Quantity {
     private Quantity() {}
 
     /**
-     * Reads a size such as {@code 64B}, {@code 4KiB} or {@code 4096}.
+     * Read a size such as {@code 64B}, {@code 4KiB} or {@code 4096}.
      *
+     * @param text the size; never null
+     * @return the size in bytes, at least 1
      * @throws IllegalArgumentException if the text is no size, or the size is 0 or too large; the message says what is
      *     allowed
      */
@@ -46,8 +48,10 @@ public final class Quantity {
     }
 
     /**
-     * Reads a duration such as {@code 500 ms}, {@code 30s}, {@code 2 min} or {@code PT1M}.
+     * Read a duration such as {@code 500 ms}, {@code 30s}, {@code 2 min} or {@code PT1M}.
      *
+     * @param text the duration; never null
+     * @return the duration, more than 0 and at most 24 h
      * @throws IllegalArgumentException if the text is no duration, or the duration is 0 or too long; the message says what
      *     is allowed
      */
@@ -87,7 +91,12 @@ public final class Quantity {
                 + " or the ISO form, for example PT30S; no unit means seconds");
     }
 
-    /** Says a size as a person would write it: {@code 64 B}, {@code 4 KiB}. */
+    /**
+     * Write a size with the largest unit that divides it.
+     *
+     * @param bytes the size in bytes
+     * @return for example {@code 64 B} or {@code 4 KiB}
+     */
     public static String words(long bytes) {
         String[] units = {"B", "KiB", "MiB", "GiB"};
         long number = bytes;
@@ -99,7 +108,12 @@ public final class Quantity {
         return number + " " + units[unit];
     }
 
-    /** Says a duration as a person would: {@code 250 ms}, {@code 30 s}. */
+    /**
+     * Write a duration in seconds, or else in milliseconds.
+     *
+     * @param duration the duration; never null
+     * @return for example {@code 250 ms} or {@code 30 s}
+     */
     public static String words(Duration duration) {
         return duration.toMillis() % 1000 == 0 && duration.toSeconds() > 0
                 ? duration.toSeconds() + " s"

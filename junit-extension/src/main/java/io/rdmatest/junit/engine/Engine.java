@@ -4,82 +4,31 @@ import io.rdmatest.Ledger;
 import io.rdmatest.ReportKeys;
 import io.rdmatest.SkipReason;
 import io.rdmatest.junit.RdmaConfiguration;
-import io.rdmatest.junit.RdmaExtension;
+import io.rdmatest.junit.RdmaEngine;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.RdmaTestPlugin;
-import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Constructor;
-import java.lang.reflect.Method;
+import java.lang.reflect.Executable;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.extension.AfterClassTemplateInvocationCallback;
-import org.junit.jupiter.api.extension.AfterEachCallback;
-import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
-import org.junit.jupiter.api.extension.BeforeAllCallback;
-import org.junit.jupiter.api.extension.BeforeClassTemplateInvocationCallback;
-import org.junit.jupiter.api.extension.BeforeEachCallback;
-import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
-import org.junit.jupiter.api.extension.DynamicTestInvocationContext;
-import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
-import org.junit.jupiter.api.extension.InvocationInterceptor;
-import org.junit.jupiter.api.extension.LifecycleMethodExecutionExceptionHandler;
+import org.junit.jupiter.api.extension.InvocationInterceptor.Invocation;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolutionException;
-import org.junit.jupiter.api.extension.ParameterResolver;
-import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
-import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.junit.platform.commons.support.AnnotationSupport;
 import org.opentest4j.TestAbortedException;
 
-/** Does the work of {@link RdmaExtension}, for the annotations and for a field alike. */
-public final class TestExtension extends RdmaExtension
-        implements ExecutionCondition,
-                BeforeAllCallback,
-                BeforeClassTemplateInvocationCallback,
-                AfterClassTemplateInvocationCallback,
-                BeforeEachCallback,
-                BeforeTestExecutionCallback,
-                AfterTestExecutionCallback,
-                AfterEachCallback,
-                ParameterResolver,
-                InvocationInterceptor,
-                TestExecutionExceptionHandler,
-                LifecycleMethodExecutionExceptionHandler {
+/** Does the work of the extension. */
+public final class Engine implements RdmaEngine {
 
-    private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(TestExtension.class);
-
-    private final Settings settings;
-
-    /** For {@code @ExtendWith}. */
-    public TestExtension() {
-        this(Settings.NONE);
-    }
-
-    public TestExtension(Settings settings) {
-        this.settings = settings;
-    }
-
-    Settings settings() {
-        return settings;
-    }
-
-    /** An annotation and a field may both register the extension for one test: one of the two does the work. */
-    private boolean isIdle(ExtensionContext context) {
-        record Worker() {}
-        return context.getStore(NAMESPACE).getOrComputeIfAbsent(new Worker(), ignored -> this, TestExtension.class)
-                != this;
-    }
+    private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(Engine.class);
 
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-        if (isIdle(context)) {
-            return ConditionEvaluationResult.enabled("asked elsewhere");
-        }
         // A thread of JUnit's pool acts for the test that started it until something changes that, and providers of
         // arguments and other extensions' beforeAll come before any other callback of this one.
         Life.of(context).actToTheEnd();
@@ -99,17 +48,8 @@ public final class TestExtension extends RdmaExtension
                 .orElseGet(() -> ConditionEvaluationResult.enabled("no skip condition applies"));
     }
 
-    /** Constructor parameters then belong to the test, not to the class, unless the instance does. */
-    @Override
-    public ExtensionContextScope getTestInstantiationExtensionContextScope(ExtensionContext rootContext) {
-        return ExtensionContextScope.TEST_METHOD;
-    }
-
     @Override
     public void beforeAll(ExtensionContext context) throws Exception {
-        if (isIdle(context)) {
-            return;
-        }
         // A device that is not there fails each test, by name; here it would fail a class without tests.
         RunDevice device = RunDevice.of(context);
         if (device.failure().isEmpty()) {
@@ -128,7 +68,7 @@ public final class TestExtension extends RdmaExtension
      */
     @Override
     public void beforeClassTemplateInvocation(ExtensionContext context) {
-        if (isIdle(context) || Configuration.of(context).timeoutsOff()) {
+        if (Configuration.of(context).timeoutsOff()) {
             return;
         }
         String what = "set-up of " + context.getDisplayName();
@@ -151,9 +91,6 @@ public final class TestExtension extends RdmaExtension
 
     @Override
     public void afterClassTemplateInvocation(ExtensionContext context) {
-        if (isIdle(context)) {
-            return;
-        }
         Optional<TestFaultError> late = setUp(context).flatMap(TimeLimit.Running::end);
         if (late.isPresent()) {
             Verdict.publishCause(context, late.get());
@@ -164,9 +101,6 @@ public final class TestExtension extends RdmaExtension
 
     @Override
     public void beforeEach(ExtensionContext context) throws Exception {
-        if (isIdle(context)) {
-            return;
-        }
         // An extension that is registered in a field of the instance is not asked for its condition.
         Life.of(context).actToTheEnd();
         Configuration configuration = Configuration.of(context);
@@ -192,20 +126,16 @@ public final class TestExtension extends RdmaExtension
 
     @Override
     public void beforeTestExecution(ExtensionContext context) throws Exception {
-        if (!isIdle(context)) {
-            Plugins.before(context, RdmaTestPlugin::beforeTestExecution);
-        }
+        Plugins.before(context, RdmaTestPlugin::beforeTestExecution);
     }
 
     @Override
     public void afterTestExecution(ExtensionContext context) throws Exception {
-        if (!isIdle(context)) {
-            Plugins.after(context, RdmaTestPlugin::afterTestExecution);
-        }
+        Plugins.after(context, RdmaTestPlugin::afterTestExecution);
     }
 
     /** Bounds and judges what fields ask for as if the test's body did. */
-    private static void fill(String what, ExtensionContext context, Runnable work) {
+    private void fill(String what, ExtensionContext context, Runnable work) {
         unchecked(() -> bound(
                 () -> {
                     work.run();
@@ -237,11 +167,9 @@ public final class TestExtension extends RdmaExtension
 
     @Override
     public void afterEach(ExtensionContext context) {
-        if (!isIdle(context)) {
-            Watch watch = Watch.over(context);
-            context.getExecutionException().ifPresent(watch::failedElsewhere);
-            watch.judgeCounters();
-        }
+        Watch watch = Watch.over(context);
+        context.getExecutionException().ifPresent(watch::failedElsewhere);
+        watch.judgeCounters();
     }
 
     /** Once per class; a plain class with an annotated method has no {@code beforeAll} of this extension. */
@@ -259,8 +187,7 @@ public final class TestExtension extends RdmaExtension
 
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
-        return !isIdle(context)
-                && (parameter.getParameter().getType() == RdmaReport.class
+        return (parameter.getParameter().getType() == RdmaReport.class
                         || Provision.supports(site(parameter))
                         || AnnotationSupport.isAnnotated(parameter.getParameter(), ParameterSource.class)
                         || Plugins.of(parameter.getParameter().getType()).isPresent())
@@ -292,38 +219,6 @@ public final class TestExtension extends RdmaExtension
                 context));
     }
 
-    /** What interceptors have seen is judged already; what fails while parameters are injected comes here first. */
-    @Override
-    public void handleTestExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of " + context.getDisplayName(), context, true);
-    }
-
-    @Override
-    public void handleBeforeAllMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of @BeforeAll of " + context.getDisplayName(), context, false);
-    }
-
-    @Override
-    public void handleBeforeEachMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of @BeforeEach of " + context.getDisplayName(), context, true);
-    }
-
-    @Override
-    public void handleAfterEachMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of @AfterEach of " + context.getDisplayName(), context, true);
-    }
-
-    @Override
-    public void handleAfterAllMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of @AfterAll of " + context.getDisplayName(), context, false);
-    }
-
-    private Throwable injected(Throwable thrown, String what, ExtensionContext context, boolean test) {
-        return thrown instanceof ParameterResolutionException && !isIdle(context)
-                ? judged(thrown, what, context, test)
-                : thrown;
-    }
-
     private static Site site(ParameterContext parameter) {
         return Site.of(parameter.getDeclaringExecutable(), parameter.getIndex());
     }
@@ -333,122 +228,24 @@ public final class TestExtension extends RdmaExtension
     }
 
     @Override
-    public <T> T interceptTestClassConstructor(
-            Invocation<T> invocation,
-            ReflectiveInvocationContext<Constructor<T>> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        beginAudit(context);
-        return run(
-                invocation,
-                "constructor of " + context.getDisplayName(),
-                invocationContext.getExecutable(),
-                context,
-                false);
-    }
-
-    @Override
-    public void interceptBeforeAllMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        run(invocation, name("@BeforeAll", invocationContext), invocationContext.getExecutable(), context, false);
-    }
-
-    @Override
-    public void interceptBeforeEachMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        run(invocation, name("@BeforeEach", invocationContext), invocationContext.getExecutable(), context, false);
-    }
-
-    @Override
-    public void interceptAfterEachMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        run(invocation, name("@AfterEach", invocationContext), invocationContext.getExecutable(), context, false);
-    }
-
-    @Override
-    public void interceptAfterAllMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        run(invocation, name("@AfterAll", invocationContext), invocationContext.getExecutable(), context, false);
-    }
-
-    @Override
-    public void interceptTestMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        test(invocation, name("test", invocationContext), context);
-    }
-
-    @Override
-    public void interceptTestTemplateMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        test(invocation, name("test", invocationContext) + " " + context.getDisplayName(), context);
-    }
-
-    @Override
-    public <T> T interceptTestFactoryMethod(
-            Invocation<T> invocation, ReflectiveInvocationContext<Method> invocationContext, ExtensionContext context)
-            throws Throwable {
-        return run(
-                invocation, name("test factory", invocationContext), invocationContext.getExecutable(), context, true);
-    }
-
-    @Override
-    public void interceptDynamicTest(
-            Invocation<@Nullable Void> invocation,
-            DynamicTestInvocationContext invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        test(invocation, "test " + context.getDisplayName(), context);
-    }
-
-    private static String name(String role, ReflectiveInvocationContext<Method> invocation) {
-        return role + " " + invocation.getTargetClass().getSimpleName() + "."
-                + invocation.getExecutable().getName();
-    }
-
-    private void test(Invocation<@Nullable Void> invocation, String what, ExtensionContext context) throws Throwable {
-        run(invocation, what, null, context, true);
-        // Once: where both register the extension, one is around the other, and would take its verdict for the test's.
-        if (!isIdle(context)) {
-            Outcome.passed(context);
-        }
-    }
-
-    private <T extends @Nullable Object> T run(
+    public <T extends @Nullable Object> T run(
             Invocation<T> invocation,
             String what,
-            @Nullable AnnotatedElement method,
+            @Nullable Executable executable,
             ExtensionContext context,
             boolean test)
             throws Throwable {
-        if (isIdle(context)) {
-            return invocation.proceed();
+        if (executable instanceof Constructor) {
+            beginAudit(context);
         }
         Configuration configuration = Configuration.of(context);
-        TimeLimit.Limit limit = method == null ? configuration.timeout() : configuration.timeout(method);
+        TimeLimit.Limit limit = executable == null ? configuration.timeout() : configuration.timeout(executable);
         try (CurrentContext ignored = CurrentContext.enter(context)) {
             return bound(invocation, what, limit, context, test);
         }
     }
 
-    private static <T extends @Nullable Object> T bound(
+    private <T extends @Nullable Object> T bound(
             Invocation<T> invocation, String what, TimeLimit.Limit limit, ExtensionContext context, boolean test)
             throws Throwable {
         // It begins here, before the first failure.
@@ -456,7 +253,7 @@ public final class TestExtension extends RdmaExtension
         try (Ledger.Acting ignored = Life.of(context).act()) {
             return limited(invocation, what, limit, watch, context);
         } catch (Throwable e) {
-            throw judged(e, what, context, test);
+            throw judge(e, what, context, test);
         }
     }
 
@@ -472,13 +269,13 @@ public final class TestExtension extends RdmaExtension
                 .bound(invocation, what, limit, () -> watch.expired(what), () -> Diagnosis.flush(life.live()));
     }
 
-    /**
-     * Decides what a failure means, and publishes what there is to know of it.
-     *
-     * @param test whether the deviations that are known of a test apply
-     * @return what has to be thrown
-     */
-    private static Throwable judged(Throwable thrown, String what, ExtensionContext context, boolean test) {
+    @Override
+    public void passed(ExtensionContext context) {
+        Outcome.passed(context);
+    }
+
+    @Override
+    public Throwable judge(Throwable thrown, String what, ExtensionContext context, boolean test) {
         if (Verdict.cause(thrown) instanceof TestAbortedException aborted) {
             return Outcome.aborted(aborted, context);
         }

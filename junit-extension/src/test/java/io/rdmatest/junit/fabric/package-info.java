@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.junit.fabric;
+
+import org.jspecify.annotations.NullMarked;
