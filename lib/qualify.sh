@@ -30,7 +30,7 @@ if [ -z "$asks" ]; then
     rehearsal=(--enable-native-access=ALL-UNNAMED
         -Drdma.device=none-to-rehearse-with -Drdma.scenarios.package=io.rdmatest.scenarios "-Drdma.report.directory=$rehearsed/journal"
         "-Dallure.results.directory=$rehearsed/results"
-        -cp "$classpath" io.rdmatest.scenarios.cli.Rehearsal io.rdmatest.scenarios.runner.ScenarioRunner ConformanceScenarios ConnectionScenarios)
+        -cp "$classpath" io.rdmatest.scenarios.cli.AotTraining io.rdmatest.scenarios.runner.ScenarioRunner ConformanceScenarios ConnectionScenarios)
 fi
 prepare scenarios qualify "$java_home/bin/java" ${rehearsal[@]+"${rehearsal[@]}"}
 command=("$java_home/bin/java" -XX:TieredStopAtLevel=1 ${prepared[@]+"${prepared[@]}"} "$tells_failure" -Drdma.project="$project"

@@ -395,7 +395,7 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /** Stops counting the completions of a queue pair. Its {@link QueuePair#isCounted()} is already false. */
-    synchronized void countNoMore(QueuePair queuePair) {
+    synchronized void stopCounting(QueuePair queuePair) {
         @Nullable QueuePair[] table = counted;
         if (table.length == 0 || table[place(table, queuePair.number())] != queuePair) {
             return;

@@ -1122,9 +1122,9 @@ public final class QueuePair extends VerbsObject {
             throw e;
         }
         counted = false;
-        attributes.sendQueue().countNoMore(this);
+        attributes.sendQueue().stopCounting(this);
         if (attributes.receiveQueue() != attributes.sendQueue()) {
-            attributes.receiveQueue().countNoMore(this);
+            attributes.receiveQueue().stopCounting(this);
         }
         singleSend.free();
         singleReceive.free();

@@ -8,7 +8,7 @@ import io.rdmatest.report.run.Journal;
 import io.rdmatest.report.run.Outcome;
 import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunAbout;
-import io.rdmatest.scenarios.runner.Begun;
+import io.rdmatest.scenarios.runner.EarlierJvms;
 import io.rdmatest.scenarios.runner.Selection;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -107,7 +107,7 @@ public final class Ending {
                     && trouble == null
                     && !byUser
                     && !cutOff
-                    && Begun.of(Journal.read(plan.journal())).isEnded()) {
+                    && EarlierJvms.of(Journal.read(plan.journal())).isEnded()) {
                 status = Qualify.usage("no scenario matches " + String.join(", ", without)
                         + "; names are as a run prints them, ./qualify --list shows the methods");
                 return;

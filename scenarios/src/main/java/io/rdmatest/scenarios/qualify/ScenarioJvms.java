@@ -14,8 +14,8 @@ import io.rdmatest.report.run.ReportConfiguration;
 import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.scenarios.PairSettings;
-import io.rdmatest.scenarios.runner.Begun;
-import io.rdmatest.scenarios.runner.Leftovers;
+import io.rdmatest.scenarios.runner.EarlierJvms;
+import io.rdmatest.scenarios.runner.MarkedProcesses;
 import io.rdmatest.scenarios.runner.ScenarioRunner;
 import io.rdmatest.scenarios.runner.WhatDiffers;
 import java.io.BufferedReader;
@@ -92,7 +92,7 @@ final class ScenarioJvms {
     /** What RDMA_VM is to be for the JVMs; null as long as the environment decides. */
     private @Nullable String machine;
 
-    private final Leftovers leftovers = new Leftovers();
+    private final MarkedProcesses marked = new MarkedProcesses();
 
     private volatile @Nullable String trouble;
 
@@ -269,7 +269,7 @@ final class ScenarioJvms {
         Thread says = Thread.ofPlatform().daemon().start(() -> read(process.inputReader(StandardCharsets.UTF_8)));
         // The clock ends the process long before this limit, unless the process is stuck in the kernel.
         process.waitFor(limits.timeoutSeconds() + 3 * END_OF_CHILD.toSeconds(), TimeUnit.SECONDS);
-        leftovers.end();
+        marked.end();
         says.join(END_OF_CHILD);
         errors.join(END_OF_CHILD);
     }
@@ -348,7 +348,7 @@ final class ScenarioJvms {
         lastOneDied = trouble == null
                 && !interrupted
                 && !events.isEmpty()
-                && !Begun.of(events).isEnded();
+                && !EarlierJvms.of(events).isEnded();
         if (lastOneDied) {
             deaths++;
             noteEnd(journal, timedOut ? "ended after --timeout " + limits.timeoutSeconds() + " s" : status(process));
@@ -376,7 +376,7 @@ final class ScenarioJvms {
             return null;
         }
         List<JournalEvent> events = Journal.read(journal);
-        if (!Begun.of(events).canGoOn()) {
+        if (!EarlierJvms.of(events).canGoOn()) {
             return null;
         }
         if (closed) {
@@ -419,7 +419,7 @@ final class ScenarioJvms {
         // Its standard input stays open as long as this JVM lives, however this JVM ends. The child ends when its input
         // ends.
         ProcessBuilder builder = inMachines(new ProcessBuilder(command));
-        leftovers.mark(builder.environment());
+        marked.mark(builder.environment());
         // The machine may write to the project only if it is started there. The journal has to be written to this
         // folder.
         builder.environment()
@@ -511,6 +511,6 @@ final class ScenarioJvms {
             Thread.currentThread().interrupt();
         }
         process.destroyForcibly();
-        leftovers.end();
+        marked.end();
     }
 }

@@ -71,12 +71,13 @@ public final class ScenarioRunner {
                 WhatDiffers.gather();
             }
             // Before this JVM has a journal of its own.
-            Begun begun =
-                    Boolean.getBoolean(GO_ON) ? Begun.of(Journal.read(ReportConfiguration.directory())) : Begun.NOTHING;
-            BegunCondition.leaveOut(begun);
+            EarlierJvms earlier = Boolean.getBoolean(GO_ON)
+                    ? EarlierJvms.of(Journal.read(ReportConfiguration.directory()))
+                    : EarlierJvms.NOTHING;
+            EarlierJvmsCondition.leaveOut(earlier);
             Selection selection = select(Arrays.asList(args));
             SelectedCondition.select(selection);
-            LauncherFactory.create().execute(request(selection, begun));
+            LauncherFactory.create().execute(request(selection, earlier));
         } catch (IOException | RuntimeException | LinkageError e) {
             status = TROUBLE;
             trouble(e);
@@ -93,7 +94,7 @@ public final class ScenarioRunner {
         } catch (IOException e) {
             // An error means the end of the input, too.
         }
-        Leftovers.ofThisRun().end();
+        MarkedProcesses.ofThisRun().end();
         // At once: the scenario that is under way may be stuck in a native call.
         Runtime.getRuntime().halt(TROUBLE);
     }
@@ -143,25 +144,25 @@ public final class ScenarioRunner {
         Selection selection = new Selection(patterns);
         return selection.isEverything()
                 ? selection
-                : selection.resolve(LauncherFactory.create().discover(request(Selection.ALL, Begun.NOTHING)));
+                : selection.resolve(LauncherFactory.create().discover(request(Selection.ALL, EarlierJvms.NOTHING)));
     }
 
-    private static LauncherDiscoveryRequest request(Selection selection, Begun begun) {
+    private static LauncherDiscoveryRequest request(Selection selection, EarlierJvms earlier) {
         PostDiscoveryFilter selected =
                 descriptor -> FilterResult.includedIf(!(descriptor.getSource().orElse(null) instanceof MethodSource)
                         || selection.includesMethod(descriptor.getUniqueId().toString()));
         return LauncherDiscoveryRequestBuilder.request()
                 .selectors(DiscoverySelectors.selectPackage(System.getProperty(PACKAGE, SCENARIOS)))
                 .filters(ClassNameFilter.includeClassNamePatterns(".*Scenarios"))
-                .filters(selected, notBegun(begun))
+                .filters(selected, notBegun(earlier))
                 .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "true")
                 .configurationParameter("junit.jupiter.testclass.order.default", PhaseOrder.class.getName())
                 .build();
     }
 
-    private static PostDiscoveryFilter notBegun(Begun begun) {
+    private static PostDiscoveryFilter notBegun(EarlierJvms earlier) {
         return descriptor ->
-                FilterResult.includedIf(!begun.contains(descriptor.getUniqueId().toString()));
+                FilterResult.includedIf(!earlier.contains(descriptor.getUniqueId().toString()));
     }
 
     /** Lists what would run, by class and method, in the order of a run; needs no device. */
@@ -171,7 +172,7 @@ public final class ScenarioRunner {
 
     /** Lists the methods of a selection that would run. */
     public static List<String> list(Selection selection) {
-        TestPlan plan = LauncherFactory.create().discover(request(selection, Begun.NOTHING));
+        TestPlan plan = LauncherFactory.create().discover(request(selection, EarlierJvms.NOTHING));
         List<String> names = new ArrayList<>();
         for (TestIdentifier root : plan.getRoots()) {
             for (TestIdentifier identifier : plan.getDescendants(root)) {

@@ -10,21 +10,21 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * before the template is unfolded. The condition is registered automatically. It disables nothing in a JVM that does not continue
  * another JVM's run.
  */
-public final class BegunCondition implements ExecutionCondition {
+public final class EarlierJvmsCondition implements ExecutionCondition {
 
     private static final ConditionEvaluationResult NOT_BEGUN = ConditionEvaluationResult.enabled("not begun");
 
-    private static volatile Begun begun = Begun.NOTHING;
+    private static volatile EarlierJvms earlier = EarlierJvms.NOTHING;
 
     /** Creates the condition; JUnit does. */
-    public BegunCondition() {}
+    public EarlierJvmsCondition() {}
 
-    static void leaveOut(Begun begun) {
-        BegunCondition.begun = begun;
+    static void leaveOut(EarlierJvms earlier) {
+        EarlierJvmsCondition.earlier = earlier;
     }
 
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-        return begun.contains(context.getUniqueId()) ? ConditionEvaluationResult.disabled(LeftOut.BEGUN) : NOT_BEGUN;
+        return earlier.contains(context.getUniqueId()) ? ConditionEvaluationResult.disabled(LeftOut.BEGUN) : NOT_BEGUN;
     }
 }

@@ -14,12 +14,12 @@ import java.util.jar.JarFile;
  * Runs a program in a JVM that writes down which classes it loads and links, for later JVMs to start with them ready (JEP 483,
  * JEP 514). It is run where there may be no device: what only a device would bring to light is loaded here first.
  */
-final class Rehearsal {
+final class AotTraining {
 
     private static final String OURS = "io/rdmatest/";
     private static final String SUFFIX = ".class";
 
-    private Rehearsal() {}
+    private AotTraining() {}
 
     /**
      * Loads and links the classes of rdmatest that are on the class path, lists the devices as the command does, and runs the
@@ -59,7 +59,7 @@ final class Rehearsal {
             for (String name : classes) {
                 try {
                     // Not initialised: that may need the native libraries. Asking for methods links a class.
-                    Method[] ignored = Class.forName(name, false, Rehearsal.class.getClassLoader())
+                    Method[] ignored = Class.forName(name, false, AotTraining.class.getClassLoader())
                             .getDeclaredMethods();
                 } catch (ClassNotFoundException | LinkageError e) {
                     System.out.println(name + " is left out: " + e);

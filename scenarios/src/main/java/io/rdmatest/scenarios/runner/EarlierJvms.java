@@ -14,23 +14,23 @@ import java.util.Set;
  * <p>Each JVM begins at least one new test, or dies in the set-up of a container, which then counts as begun. So the restarts
  * end, whatever the JVMs die of.
  */
-public final class Begun {
+public final class EarlierJvms {
 
-    static final Begun NOTHING = new Begun(Set.of(), Set.of(), true, false);
+    static final EarlierJvms NOTHING = new EarlierJvms(Set.of(), Set.of(), true, false);
 
     private final Set<String> ids;
     private final Set<String> planned;
     private final boolean ended;
     private final boolean anyInLastJvm;
 
-    private Begun(Set<String> ids, Set<String> planned, boolean ended, boolean anyInLastJvm) {
+    private EarlierJvms(Set<String> ids, Set<String> planned, boolean ended, boolean anyInLastJvm) {
         this.ids = ids;
         this.planned = planned;
         this.ended = ended;
         this.anyInLastJvm = anyInLastJvm;
     }
 
-    public static Begun of(List<JournalEvent> events) {
+    public static EarlierJvms of(List<JournalEvent> events) {
         Set<String> ids = new HashSet<>();
         Set<String> planned = new LinkedHashSet<>();
         Set<String> openContainers = new LinkedHashSet<>();
@@ -74,7 +74,7 @@ public final class Begun {
             }
         }
         ids.addAll(diedIn(openContainers, testsOfJvm));
-        return new Begun(ids, planned, ended, any);
+        return new EarlierJvms(ids, planned, ended, any);
     }
 
     /** Returns the innermost containers that a JVM left open if it began no test in them: it died in their set-up. */

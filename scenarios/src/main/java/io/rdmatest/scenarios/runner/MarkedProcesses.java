@@ -1,10 +1,12 @@
 package io.rdmatest.scenarios.runner;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.fabric.fault.Faults;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -16,24 +18,24 @@ import java.util.concurrent.TimeoutException;
  * The processes that a JVM leaves behind when it dies: C programs and agents, which hold ports and devices. They have lost their
  * parent process. They are recognized by an inherited variable of their environment (proc_pid_environ(5)).
  */
-public final class Leftovers {
+public final class MarkedProcesses {
 
-    private static final long END_SECONDS = 10;
+    private static final Duration END = Duration.ofSeconds(10);
 
     private final String mark;
 
-    /** Creates the leftovers of JVMs that are still to be started. */
-    public Leftovers() {
+    /** Marks the processes of JVMs that are still to be started. */
+    public MarkedProcesses() {
         this(UUID.randomUUID().toString());
     }
 
-    private Leftovers(String run) {
+    private MarkedProcesses(String run) {
         mark = Faults.RUN_MARK + "=" + run;
     }
 
-    /** Returns the leftovers of the run that this JVM belongs to; none if it belongs to no run. */
-    static Leftovers ofThisRun() {
-        return new Leftovers(String.valueOf(System.getenv(Faults.RUN_MARK)));
+    /** Returns the processes of the run that this JVM belongs to; none if it belongs to no run. */
+    static MarkedProcesses ofThisRun() {
+        return new MarkedProcesses(String.valueOf(System.getenv(Faults.RUN_MARK)));
     }
 
     /** Marks the processes that will be started with an environment, and all of their descendants. */
@@ -46,10 +48,10 @@ public final class Leftovers {
         List<ProcessHandle> left =
                 ProcessHandle.allProcesses().filter(this::isMarked).toList();
         left.forEach(ProcessHandle::destroyForcibly);
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_SECONDS);
+        long deadline = Deadline.end(END);
         for (ProcessHandle process : left) {
             try {
-                process.onExit().get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                process.onExit().get(Deadline.nanos(deadline), TimeUnit.NANOSECONDS);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return;

@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class LeftoversTests {
+class MarkedProcessesTests {
 
     @TempDir
     private Path folder;
@@ -58,16 +58,16 @@ class LeftoversTests {
         Path fabric = Files.writeString(
                 folder.resolve("fragile.yaml"),
                 "fabric: fragile\nfaults: allowed\nnodes:\n  - { name: a, device: rxe0, port: 1 }\n");
-        Leftovers leftovers = new Leftovers();
+        MarkedProcesses marked = new MarkedProcesses();
         Map<String, String> environment = new HashMap<>();
         environment.put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
-        leftovers.mark(environment);
+        marked.mark(environment);
         Path said = folder.resolve("said");
         assertThat(Forked.java(said, environment, List.of(), DiesInAFault.class.getName(), List.of(fabric.toString())))
                 .as(Files.readString(said))
                 .isEqualTo(134);
 
-        leftovers.end();
+        marked.end();
 
         // For reading as well: nobody is waited for if the shell is gone.
         try (RandomAccessFile order = new RandomAccessFile(mayGoOn.toFile(), "rw")) {
