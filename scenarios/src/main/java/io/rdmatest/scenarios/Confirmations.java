@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.report.culprits.Culprit;
 import io.rdmatest.report.culprits.Culprit.Confirmation;
 import io.rdmatest.report.culprits.Culprit.Direction;
@@ -143,7 +144,7 @@ final class Confirmations {
                 hindrances.put(cause.name(), "the run was interrupted before");
                 return any;
             }
-            if (System.nanoTime() - deadline >= 0) {
+            if (Deadline.isOver(deadline)) {
                 hindrances.put(cause.name(), "the time limit of all pairs ended before");
                 return any;
             }
@@ -181,7 +182,7 @@ final class Confirmations {
                 notAsked++;
                 return false;
             }
-            if (Thread.currentThread().isInterrupted() || System.nanoTime() - deadline >= 0) {
+            if (Thread.currentThread().isInterrupted() || Deadline.isOver(deadline)) {
                 return false;
             }
             Answer answer = rail.askOther(bad.from(), bad.to());
@@ -190,7 +191,7 @@ final class Confirmations {
                 return false;
             }
             asked++;
-            if (answer.isMeasured() && System.nanoTime() - deadline < 0) {
+            if (answer.isMeasured() && !Deadline.isOver(deadline)) {
                 Answer good =
                         goodPairs.computeIfAbsent(rail.name(), name -> rail.askOther(partners.get(1), partners.get(0)));
                 if (good.missing() != null) {

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.Measurement;
 import io.rdmatest.Measurement.Better;
 import io.rdmatest.SkipReason;
@@ -136,7 +137,7 @@ public class PairScenarios {
             limit = LONGEST_LIMIT;
         }
         String words = limit.toMinutes() + " min";
-        long deadline = System.nanoTime() + limit.toNanos();
+        long deadline = Deadline.end(limit);
         Findings findings = new Findings();
         PairsFile file = PairsFile.begin(settings.pairs().file());
         Path written = file.path();

@@ -1,5 +1,6 @@
 package io.rdmatest.junit.engine;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
@@ -194,10 +195,10 @@ final class KernelAudit {
      * @param alone whether no other test ran meanwhile
      */
     List<KernelResource> unexplained(boolean alone) {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        long deadline = Deadline.end(PATIENCE);
         while (true) {
             List<KernelResource> found = look(alone);
-            if (found.isEmpty() || System.nanoTime() - deadline >= 0) {
+            if (found.isEmpty() || Deadline.isOver(deadline)) {
                 return found;
             }
             LockSupport.parkNanos(PAUSE_NANOS);

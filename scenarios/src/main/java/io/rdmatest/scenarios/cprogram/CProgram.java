@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cprogram;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.SkipReason;
 import io.rdmatest.peer.PosixShell;
 import java.io.File;
@@ -193,13 +194,13 @@ public final class CProgram implements AutoCloseable {
      * @throws AssertionError if it ended or a step's time passed before that
      */
     public void awaitOutput(String text, int times) throws IOException, InterruptedException {
-        long deadline = System.nanoTime() + step.toNanos();
+        long deadline = Deadline.end(step);
         while (true) {
             boolean ended = process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS);
             if (output().split(Pattern.quote(text), -1).length > times) {
                 return;
             }
-            if (ended || System.nanoTime() - deadline >= 0) {
+            if (ended || Deadline.isOver(deadline)) {
                 throw new AssertionError("No '%s'%s %s: %s"
                         .formatted(
                                 text,
@@ -217,7 +218,7 @@ public final class CProgram implements AutoCloseable {
      * @throws AssertionError if it ended or a step's time passed before that
      */
     public void awaitListening() throws IOException, InterruptedException {
-        awaitListening(System.nanoTime() + step.toNanos());
+        awaitListening(Deadline.end(step));
     }
 
     /**
@@ -262,7 +263,7 @@ public final class CProgram implements AutoCloseable {
         if (process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
             return true;
         }
-        if (System.nanoTime() - deadline >= 0) {
+        if (Deadline.isOver(deadline)) {
             throw new AssertionError("Still running after " + step.toSeconds() + " s: " + describe());
         }
         return false;
@@ -304,7 +305,7 @@ public final class CProgram implements AutoCloseable {
             }
             throw new AssertionError("The server ended before anybody was connected: " + describe(), refusal);
         }
-        if (System.nanoTime() - deadline >= 0) {
+        if (Deadline.isOver(deadline)) {
             throw new AssertionError(
                     "The server is not listening after " + step.toSeconds() + " s: " + describe(), refusal);
         }

@@ -50,7 +50,7 @@ public final class WriteBandwidth {
         this.to = to;
         this.address = address;
         this.limit = limit;
-        this.deadline = System.nanoTime() + limit.toNanos();
+        this.deadline = Deadline.end(limit);
     }
 
     /**

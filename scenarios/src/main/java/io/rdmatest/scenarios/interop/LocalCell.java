@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.SkipReason;
 import io.rdmatest.UnexpectedCmEventException;
@@ -193,7 +194,7 @@ final class LocalCell implements CellContext {
     @Override
     public <R> R connect(CProgram server, Role<R> client) throws Exception {
         note("our client", components(client));
-        long deadline = System.nanoTime() + step.toNanos();
+        long deadline = Deadline.end(step);
         // A client that comes too early is refused, and a server that counts its clients might count a part of it.
         server.awaitListening(deadline);
         while (true) {

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.pairs;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -298,7 +299,7 @@ public final class AllPairs {
     }
 
     private synchronized boolean isTime(long deadline, String limit) {
-        if (System.nanoTime() - deadline < 0) {
+        if (!Deadline.isOver(deadline)) {
             return true;
         }
         untried = "the time limit of all pairs, " + limit + ", ended before";
