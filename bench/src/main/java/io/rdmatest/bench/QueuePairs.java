@@ -1,9 +1,9 @@
 package io.rdmatest.bench;
 
+import io.rdmatest.Closer;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.cprogram.PerftestOutput;
 import io.rdmatest.scenarios.engine.Payload;
-import io.rdmatest.scenarios.engine.Resources;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
@@ -54,7 +54,7 @@ final class QueuePairs implements AutoCloseable {
         }
     }
 
-    private final Resources resources = new Resources();
+    private final Closer resources = new Closer();
     private final PerftestOutput.Parameters parameters;
     private final End client;
     private final End server;

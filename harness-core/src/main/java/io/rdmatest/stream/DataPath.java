@@ -1,6 +1,6 @@
 package io.rdmatest.stream;
 
-import io.rdmatest.internal.Cleanup;
+import io.rdmatest.Closer;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
@@ -245,16 +245,16 @@ final class DataPath {
         long size = wordsOffset(options)
                 + (iwarp ? (long) WORD * (options.sendQueueDepth() + options.receiveQueueDepth()) : 0)
                 + options.receiveBufferBytes();
-        try (Cleanup made = new Cleanup()) {
-            ProtectionDomain pd = made.add(context.allocateProtectionDomain());
-            CompletionChannel channel = made.add(context.createCompletionChannel());
+        try (Closer made = new Closer()) {
+            ProtectionDomain pd = made.own(context.allocateProtectionDomain());
+            CompletionChannel channel = made.own(context.createCompletionChannel());
             CompletionQueue queue =
-                    made.add(context.createCompletionQueue(sends + options.receiveQueueDepth(), channel));
-            MemoryRegion region = made.add(
+                    made.own(context.createCompletionQueue(sends + options.receiveQueueDepth(), channel));
+            MemoryRegion region = made.own(
                     split
                             ? pd.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ)
                             : pd.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
-            QueuePair queuePair = made.add(createQueuePair.apply(
+            QueuePair queuePair = made.own(createQueuePair.apply(
                     pd,
                     QueuePairAttributes.builder(QpType.RC)
                             .completionQueue(queue)
@@ -418,16 +418,16 @@ final class DataPath {
     private void closeAll() {
         ending = true;
         started = false;
-        try (Cleanup made = new Cleanup()) {
-            made.add(protectionDomain);
-            made.add(channel);
-            made.add(queue);
-            made.add(region);
-            made.add(queuePair);
-            made.add(receives::close);
-            made.add(control::close);
-            made.add(data::close);
-            made.add(read::close);
+        try (Closer made = new Closer()) {
+            made.own(protectionDomain);
+            made.own(channel);
+            made.own(queue);
+            made.own(region);
+            made.own(queuePair);
+            made.own(receives::close);
+            made.own(control::close);
+            made.own(data::close);
+            made.own(read::close);
         }
     }
 

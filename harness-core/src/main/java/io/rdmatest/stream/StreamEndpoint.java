@@ -1,5 +1,6 @@
 package io.rdmatest.stream;
 
+import io.rdmatest.Closer;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -8,7 +9,6 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.internal.Cleanup;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.stream.StreamException.Reason;
@@ -106,9 +106,9 @@ public final class StreamEndpoint implements AutoCloseable {
      */
     public static StreamEndpoint connect(InetSocketAddress target, StreamOptions options, Duration timeout) {
         Deadline deadline = Deadline.after(timeout);
-        try (Cleanup made = new Cleanup()) {
-            StreamEventQueue queue = made.add(StreamEventQueue.create());
-            StreamEndpoint endpoint = made.add(connect(queue, null, target, options, deadline.remaining()));
+        try (Closer made = new Closer()) {
+            StreamEventQueue queue = made.own(StreamEventQueue.create());
+            StreamEndpoint endpoint = made.own(connect(queue, null, target, options, deadline.remaining()));
             endpoint.awaitConnected(deadline.remaining());
             endpoint.ownsQueue = true;
             made.keep();
@@ -138,11 +138,11 @@ public final class StreamEndpoint implements AutoCloseable {
         Deadline deadline = Deadline.after(timeout);
         // A separate channel: nobody else may take the events of address and route resolution.
         try (EventChannel resolver = EventChannel.create();
-                Cleanup made = new Cleanup()) {
-            CmId id = made.add(resolver.createId(PortSpace.TCP));
+                Closer made = new Closer()) {
+            CmId id = made.own(resolver.createId(PortSpace.TCP));
             id.resolveAddress(source, target, deadline.remaining());
             id.resolveRoute(deadline.remaining());
-            StreamEndpoint endpoint = made.add(of(id, queue, options));
+            StreamEndpoint endpoint = made.own(of(id, queue, options));
             id.migrate(queue.channel());
             endpoint.path.postReceives();
             id.connect(parameters(endpoint, options.mode()));
@@ -152,9 +152,9 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     static StreamEndpoint accept(StreamEventQueue queue, CmId id, ConnectionData peer, StreamOptions options) {
-        try (Cleanup made = new Cleanup()) {
-            made.add(id);
-            StreamEndpoint endpoint = made.add(of(id, queue, options));
+        try (Closer made = new Closer()) {
+            made.own(id);
+            StreamEndpoint endpoint = made.own(of(id, queue, options));
             endpoint.path.start(peer);
             endpoint.path.postReceives();
             id.accept(parameters(endpoint, options.mode()));
@@ -821,20 +821,20 @@ public final class StreamEndpoint implements AutoCloseable {
         }
         awaitSleeper();
         path.ending();
-        try (Cleanup made = new Cleanup()) {
+        try (Closer made = new Closer()) {
             if (queue != null && ownsQueue) {
-                made.add(queue);
+                made.own(queue);
             }
             if (id != null) {
-                made.add(id);
+                made.own(id);
             }
-            made.add(path::close);
+            made.own(path::close);
             if (id != null && queue != null) {
                 StreamEventQueue events = queue;
                 CmId ours = id;
-                made.add(() -> events.forget(ours, event -> event.endpoint() == this));
+                made.own(() -> events.forget(ours, event -> event.endpoint() == this));
                 if (connected && !over && !shutDown) {
-                    made.add(this::disconnectQuietly);
+                    made.own(this::disconnectQuietly);
                 }
             }
         }

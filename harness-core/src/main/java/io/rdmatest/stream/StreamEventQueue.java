@@ -1,5 +1,6 @@
 package io.rdmatest.stream;
 
+import io.rdmatest.Closer;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -147,32 +148,27 @@ public final class StreamEventQueue implements AutoCloseable {
             if (channel.isClosed()) {
                 throw new IllegalStateException("the event queue is closed");
             }
-            RuntimeException failure = null;
-            // Also if the descriptor is not readable: another user of the channel may have read events into its queue.
-            for (Optional<CmEvent> event = channel.poll(); event.isPresent(); event = channel.poll()) {
-                CmEvent now = event.get();
-                CmId listening = now.listenId();
-                Recipient recipient = recipients.get(listening == null ? now.id() : listening);
-                try {
-                    if (recipient != null) {
-                        recipient.handle(now);
-                    } else if (listening != null) {
-                        now.id().close();
-                    }
-                } catch (RuntimeException e) {
-                    // Deliver the other events all the same.
-                    if (failure == null) {
-                        failure = e;
-                    } else {
-                        failure.addSuppressed(e);
-                    }
+            // One that can't be delivered does not keep back the others.
+            try (Closer closer = new Closer()) {
+                // Also if the descriptor is not readable: another user of the channel may have read events into its
+                // queue.
+                for (Optional<CmEvent> event = channel.poll(); event.isPresent(); event = channel.poll()) {
+                    CmEvent now = event.get();
+                    closer.run(() -> deliver(now));
                 }
-            }
-            if (failure != null) {
-                throw failure;
             }
         } finally {
             pumpLock.unlock();
+        }
+    }
+
+    private void deliver(CmEvent event) {
+        CmId listening = event.listenId();
+        Recipient recipient = recipients.get(listening == null ? event.id() : listening);
+        if (recipient != null) {
+            recipient.handle(event);
+        } else if (listening != null) {
+            event.id().close();
         }
     }
 

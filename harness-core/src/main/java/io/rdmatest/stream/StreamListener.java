@@ -1,12 +1,12 @@
 package io.rdmatest.stream;
 
+import io.rdmatest.Closer;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.internal.Cleanup;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.stream.StreamException.Reason;
 import java.net.InetSocketAddress;
@@ -53,12 +53,12 @@ public final class StreamListener implements AutoCloseable {
      */
     public static StreamListener listen(
             StreamEventQueue queue, InetSocketAddress address, int backlog, StreamOptions options) {
-        try (Cleanup made = new Cleanup()) {
-            CmId id = made.add(queue.channel().createId(PortSpace.TCP));
+        try (Closer made = new Closer()) {
+            CmId id = made.own(queue.channel().createId(PortSpace.TCP));
             id.bind(address);
             StreamListener listener = new StreamListener(queue, id, options);
             queue.register(id, listener::handle);
-            made.add(() -> queue.forget(id, event -> false));
+            made.own(() -> queue.forget(id, event -> false));
             id.listen(backlog);
             made.keep();
             return listener;
@@ -99,8 +99,8 @@ public final class StreamListener implements AutoCloseable {
                     ? refused.again()
                     : new IllegalStateException("neither a request nor a failure: " + event);
         }
-        try (Cleanup made = new Cleanup()) {
-            StreamEndpoint endpoint = made.add(request.accept(options));
+        try (Closer made = new Closer()) {
+            StreamEndpoint endpoint = made.own(request.accept(options));
             endpoint.awaitConnected(deadline.remaining());
             made.keep();
             return endpoint;
@@ -144,11 +144,11 @@ public final class StreamListener implements AutoCloseable {
             return;
         }
         closed = true;
-        try (Cleanup made = new Cleanup()) {
-            made.add(id);
+        try (Closer made = new Closer()) {
+            made.own(id);
             queue.forget(id, event -> event.listener() == this);
             for (StreamRequest request : open) {
-                made.add(request::reject);
+                made.own(request::reject);
             }
         }
     }

@@ -13,12 +13,12 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.rdmatest.Closer;
 import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
-import io.rdmatest.internal.Cleanup;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.CompletionQueue;
@@ -224,13 +224,13 @@ class CmDataIT {
     @Test
     void tellsWhyAQueuePairCanNotBeAttachedToItsGroup() throws UnknownHostException {
         InetAddress group = InetAddress.getByName("239.1.2.8");
-        try (Cleanup made = new Cleanup()) {
-            EventChannel channel = made.add(EventChannel.create());
+        try (Closer made = new Closer()) {
+            EventChannel channel = made.own(EventChannel.create());
             for (int member = 0; ; member++) {
-                CmId id = made.add(bound(channel, IP4));
+                CmId id = made.own(bound(channel, IP4));
                 int most = id.context().attributes().maxMcastQpAttach();
                 assertThat(most).as("queue pairs of a group").isBetween(1, 1000);
-                Endpoint endpoint = made.add(Endpoint.of(id));
+                Endpoint endpoint = made.own(Endpoint.of(id));
                 if (member == most) {
                     assertThatExceptionOfType(UnexpectedCmEventException.class)
                             .isThrownBy(() -> id.joinMulticast(group, JoinFlag.FULL_MEMBER, TIMEOUT))
@@ -239,7 +239,7 @@ class CmDataIT {
                     assertThat(endpoint.qp().isClosed()).isFalse();
                     return;
                 }
-                made.add(id.joinMulticast(group, JoinFlag.FULL_MEMBER, TIMEOUT));
+                made.own(id.joinMulticast(group, JoinFlag.FULL_MEMBER, TIMEOUT));
             }
         }
     }

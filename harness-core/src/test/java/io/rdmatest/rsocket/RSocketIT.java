@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.rdmatest.Closer;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
-import io.rdmatest.internal.Cleanup;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -640,13 +640,13 @@ class RSocketIT {
     private record Pair(RSocket listener, RSocket client, RSocket server) implements AutoCloseable {
 
         static Pair connect(InetAddress address) throws Exception {
-            try (Cleanup made = new Cleanup();
+            try (Closer made = new Closer();
                     ExecutorService connector = Executors.newSingleThreadExecutor()) {
-                RSocket listener = made.add(RSocketIT.listener(address));
-                RSocket client = made.add(RSocket.stream(family(address)));
+                RSocket listener = made.own(RSocketIT.listener(address));
+                RSocket client = made.own(RSocket.stream(family(address)));
                 client.ioMapSize(2);
                 Future<?> connecting = connector.submit(() -> client.connect(listener.localAddress(), CONNECTING));
-                RSocket server = made.add(accept(listener, connecting));
+                RSocket server = made.own(accept(listener, connecting));
                 connecting.get(20, TimeUnit.SECONDS);
                 made.keep();
                 return new Pair(listener, client, server);
@@ -670,10 +670,10 @@ class RSocketIT {
         /** Closes the server's end first, and each even if another can't be closed. */
         @Override
         public void close() {
-            try (Cleanup all = new Cleanup()) {
-                all.add(listener);
-                all.add(client);
-                all.add(server);
+            try (Closer all = new Closer()) {
+                all.own(listener);
+                all.own(client);
+                all.own(server);
             }
         }
     }

@@ -2,6 +2,7 @@ package io.rdmatest.stream;
 
 import static io.rdmatest.stream.StreamFixture.TIMEOUT;
 
+import io.rdmatest.Closer;
 import io.rdmatest.Ledger;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
@@ -9,7 +10,6 @@ import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.JoinFlag;
 import io.rdmatest.cm.MulticastMembership;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.internal.Cleanup;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -48,15 +48,15 @@ final class DeviceRemoval {
     }
 
     private static void streams(InetAddress address) {
-        try (Cleanup made = new Cleanup()) {
-            StreamEventQueue events = made.add(StreamEventQueue.create());
-            StreamListener listener = made.add(
+        try (Closer made = new Closer()) {
+            StreamEventQueue events = made.own(StreamEventQueue.create());
+            StreamListener listener = made.own(
                     StreamListener.listen(events, new InetSocketAddress(address, 0), 4, StreamOptions.defaults()));
             List<StreamEndpoint> endpoints = new ArrayList<>();
             for (int i = 0; i < 2; i++) {
-                endpoints.add(made.add(StreamEndpoint.connect(
+                endpoints.add(made.own(StreamEndpoint.connect(
                         events, null, listener.localAddress(), StreamOptions.defaults(), TIMEOUT)));
-                endpoints.add(made.add(events.await(TIMEOUT).request().accept()));
+                endpoints.add(made.own(events.await(TIMEOUT).request().accept()));
                 for (int side = 0; side < 2; side++) {
                     say(events.await(TIMEOUT).type().toString());
                 }

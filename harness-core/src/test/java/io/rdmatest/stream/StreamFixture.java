@@ -2,10 +2,10 @@ package io.rdmatest.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.Closer;
 import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
-import io.rdmatest.internal.Cleanup;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -42,15 +42,15 @@ final class StreamFixture {
         }
 
         static Pair connect(StreamOptions clientOptions, StreamOptions serverOptions) {
-            try (Cleanup made = new Cleanup()) {
-                StreamEventQueue serverEvents = made.add(StreamEventQueue.create());
-                StreamEventQueue clientEvents = made.add(StreamEventQueue.create());
-                StreamListener listener = made.add(StreamListener.listen(serverEvents, ANY_PORT, 4, serverOptions));
-                StreamEndpoint client = made.add(
+            try (Closer made = new Closer()) {
+                StreamEventQueue serverEvents = made.own(StreamEventQueue.create());
+                StreamEventQueue clientEvents = made.own(StreamEventQueue.create());
+                StreamListener listener = made.own(StreamListener.listen(serverEvents, ANY_PORT, 4, serverOptions));
+                StreamEndpoint client = made.own(
                         StreamEndpoint.connect(clientEvents, null, listener.localAddress(), clientOptions, TIMEOUT));
                 StreamEvent request = serverEvents.await(TIMEOUT);
                 assertThat(request.type()).isEqualTo(StreamEvent.Type.CONNREQ);
-                StreamEndpoint server = made.add(request.request().accept());
+                StreamEndpoint server = made.own(request.request().accept());
                 assertThat(clientEvents.await(TIMEOUT)).isEqualTo(StreamEvent.of(StreamEvent.Type.CONNECTED, client));
                 assertThat(serverEvents.await(TIMEOUT)).isEqualTo(StreamEvent.of(StreamEvent.Type.CONNECTED, server));
                 made.keep();
@@ -60,12 +60,12 @@ final class StreamFixture {
 
         @Override
         public void close() {
-            try (Cleanup all = new Cleanup()) {
-                all.add(clientEvents);
-                all.add(serverEvents);
-                all.add(listener);
-                all.add(server);
-                all.add(client);
+            try (Closer all = new Closer()) {
+                all.own(clientEvents);
+                all.own(serverEvents);
+                all.own(listener);
+                all.own(server);
+                all.own(client);
             }
         }
     }

@@ -12,12 +12,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
+import io.rdmatest.Closer;
 import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
-import io.rdmatest.internal.Cleanup;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.stream.StreamFixture.Pair;
@@ -776,13 +776,13 @@ class StreamIT {
     void oneQueueServesManyEndpoints() {
         try (StreamEventQueue events = StreamEventQueue.create();
                 StreamListener listener = StreamListener.listen(events, ANY_PORT, 8, StreamOptions.defaults());
-                Cleanup open = new Cleanup()) {
+                Closer open = new Closer()) {
             List<StreamEndpoint> clients = new ArrayList<>();
             List<StreamEndpoint> servers = new ArrayList<>();
             for (int i = 0; i < 5; i++) {
-                clients.add(open.add(StreamEndpoint.connect(
+                clients.add(open.own(StreamEndpoint.connect(
                         events, null, listener.localAddress(), StreamOptions.defaults(), TIMEOUT)));
-                servers.add(open.add(listener.accept(TIMEOUT)));
+                servers.add(open.own(listener.accept(TIMEOUT)));
                 clients.get(i).awaitConnected(TIMEOUT);
             }
             for (int i = 0; i < 5; i++) {

@@ -9,10 +9,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.Closer;
 import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
-import io.rdmatest.internal.Cleanup;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AsyncEvent;
@@ -51,17 +51,17 @@ class StreamRawIT {
 
     private static final class Pair implements AutoCloseable {
 
-        private final Cleanup open = new Cleanup();
+        private final Closer open = new Closer();
         private final StreamEndpoint a;
         private final StreamEndpoint b;
 
         Pair(StreamOptions options, long passed, RawConnection.Parameters parameters) {
             boolean done = false;
             try {
-                DeviceContext context = open.add(DeviceUnderTest.device().open());
+                DeviceContext context = open.own(DeviceUnderTest.device().open());
                 int gid = gidIndex(context);
-                a = open.add(StreamEndpoint.unconnected(context, options, passed));
-                b = open.add(StreamEndpoint.unconnected(context, options, passed));
+                a = open.own(StreamEndpoint.unconnected(context, options, passed));
+                b = open.own(StreamEndpoint.unconnected(context, options, passed));
                 RawConnection.connect(a.queuePair(), b.queuePair(), PORT, gid, parameters);
                 a.start(b.localData());
                 b.start(a.localData());
@@ -166,12 +166,12 @@ class StreamRawIT {
     @EnumSource
     void whatComesBeforeThePeerIsKnownIsJudgedWhenItIs(StreamMode mode) {
         StreamOptions options = StreamOptions.defaults().withMode(mode);
-        try (Cleanup open = new Cleanup()) {
-            DeviceContext context = open.add(DeviceUnderTest.device().open());
+        try (Closer open = new Closer()) {
+            DeviceContext context = open.own(DeviceUnderTest.device().open());
             DataPath early = DataPath.open(context, options, (pd, attributes) -> pd.createQueuePair(attributes));
-            open.add(early::close);
+            open.own(early::close);
             DataPath late = DataPath.open(context, options, (pd, attributes) -> pd.createQueuePair(attributes));
-            open.add(late::close);
+            open.own(late::close);
             RawConnection.connect(
                     early.queuePair(),
                     late.queuePair(),

@@ -8,10 +8,10 @@ import static io.rdmatest.stream.StreamFixture.sendSome;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.Closer;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
-import io.rdmatest.internal.Cleanup;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.WorkCompletion;
 import java.net.InetSocketAddress;
@@ -565,7 +565,7 @@ class StreamWireIT {
     /** A stream of ours that accepted a plain-verbs peer. */
     private static final class Accepted implements AutoCloseable {
 
-        private final Cleanup open = new Cleanup();
+        private final Closer open = new Closer();
         private final WirePeer peer;
         private final StreamEndpoint endpoint;
 
@@ -576,11 +576,11 @@ class StreamWireIT {
         Accepted(StreamOptions options, byte[] data) {
             boolean done = false;
             try {
-                StreamEventQueue events = open.add(StreamEventQueue.create());
-                StreamListener listener = open.add(StreamListener.listen(events, ANY_PORT, 1, options));
+                StreamEventQueue events = open.own(StreamEventQueue.create());
+                StreamListener listener = open.own(StreamListener.listen(events, ANY_PORT, 1, options));
                 InetSocketAddress address = listener.localAddress();
-                peer = open.add(WirePeer.request(address, data));
-                endpoint = open.add(events.await(TIMEOUT).request().accept());
+                peer = open.own(WirePeer.request(address, data));
+                endpoint = open.own(events.await(TIMEOUT).request().accept());
                 peer.awaitEstablished();
                 endpoint.awaitConnected(TIMEOUT);
                 peer.postReceives();

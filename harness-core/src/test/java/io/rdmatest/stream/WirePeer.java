@@ -3,12 +3,12 @@ package io.rdmatest.stream;
 import static io.rdmatest.stream.StreamFixture.ANY_PORT;
 import static io.rdmatest.stream.StreamFixture.TIMEOUT;
 
+import io.rdmatest.Closer;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.internal.Cleanup;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.MemoryRegion;
@@ -36,7 +36,7 @@ final class WirePeer implements AutoCloseable {
     private static final int SIZE = OUT + SEND_RING;
     private static final long RECEIVE = 1L << 40;
 
-    private final Cleanup open = new Cleanup();
+    private final Closer open = new Closer();
     private final CmId id;
     private final CompletionQueue queue;
     private final QueuePair queuePair;
@@ -58,12 +58,12 @@ final class WirePeer implements AutoCloseable {
 
     private WirePeer(CmId id, byte[] data) {
         this.id = id;
-        open.add(id);
+        open.own(id);
         credits = Short.toUnsignedInt(ByteBuffer.wrap(data).getShort(20));
-        ProtectionDomain pd = open.add(id.context().allocateProtectionDomain());
-        queue = open.add(id.context().createCompletionQueue(1000));
-        region = open.add(pd.registerMemory(SIZE, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ));
-        queuePair = open.add(id.createQueuePair(
+        ProtectionDomain pd = open.own(id.context().allocateProtectionDomain());
+        queue = open.own(id.context().createCompletionQueue(1000));
+        region = open.own(pd.registerMemory(SIZE, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ));
+        queuePair = open.own(id.createQueuePair(
                 pd,
                 QueuePairAttributes.builder(QpType.RC)
                         .completionQueue(queue)

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.Closer;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaException;
 import io.rdmatest.cm.CmEvent;
@@ -22,8 +23,6 @@ import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RawConnection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Map;
 import java.util.Optional;
 import java.util.WeakHashMap;
@@ -127,7 +126,7 @@ public final class Connection implements AutoCloseable {
     private static final int MAX_READ_ATOMIC = 16;
 
     private final ConnectionMode mode;
-    private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+    private final Closer opened = new Closer();
     private @Nullable Endpoint client;
     private @Nullable Endpoint server;
     private boolean closed;
@@ -169,12 +168,7 @@ public final class Connection implements AutoCloseable {
             }
             return connection;
         } catch (Throwable e) {
-            try {
-                connection.release();
-            } catch (RuntimeException suppressed) {
-                e.addSuppressed(suppressed);
-            }
-            throw e;
+            throw connection.opened.closeAfter(e);
         }
     }
 
@@ -225,7 +219,7 @@ public final class Connection implements AutoCloseable {
     }
 
     private <T extends AutoCloseable> T own(T resource) {
-        opened.push(resource);
+        opened.own(resource);
         return resource;
     }
 
@@ -380,26 +374,7 @@ public final class Connection implements AutoCloseable {
                 // The other side, or the test, has disconnected before: that is what was wanted.
             }
         }
-        release();
-    }
-
-    private void release() {
-        RuntimeException failure = null;
-        while (!opened.isEmpty()) {
-            try {
-                opened.pop().close();
-            } catch (Exception e) {
-                RuntimeException unchecked = e instanceof RuntimeException r ? r : new IllegalStateException(e);
-                if (failure == null) {
-                    failure = unchecked;
-                } else {
-                    failure.addSuppressed(unchecked);
-                }
-            }
-        }
-        if (failure != null) {
-            throw failure;
-        }
+        opened.close();
     }
 
     /**

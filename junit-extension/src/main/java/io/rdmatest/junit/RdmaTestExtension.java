@@ -53,8 +53,7 @@ public final class RdmaTestExtension extends RdmaExtension
     /** An annotation and a field may both register the extension for one test: one of the two does the work. */
     private boolean isIdle(ExtensionContext context) {
         record Worker() {}
-        return context.getStore(NAMESPACE)
-                        .getOrComputeIfAbsent(new Worker(), ignored -> this, RdmaTestExtension.class)
+        return context.getStore(NAMESPACE).getOrComputeIfAbsent(new Worker(), ignored -> this, RdmaTestExtension.class)
                 != this;
     }
 

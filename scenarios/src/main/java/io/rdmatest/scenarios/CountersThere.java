@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.Closer;
 import io.rdmatest.ReportKeys;
 import io.rdmatest.junit.fabric.RemoteCounters;
 import io.rdmatest.scenarios.node.CounterValues;
@@ -140,24 +141,13 @@ final class CountersThere {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        AssertionError first = null;
-        for (Map.Entry<Place, RemoteCounters> each : all.entrySet()) {
-            Map<String, Long> values = now.get(each.getKey());
-            if (values == null) {
-                continue;
-            }
-            try {
-                each.getValue().judge(context, values);
-            } catch (AssertionError e) {
-                if (first == null) {
-                    first = e;
-                } else {
-                    first.addSuppressed(e);
+        try (Closer closer = new Closer()) {
+            all.forEach((place, counters) -> {
+                Map<String, Long> values = now.get(place);
+                if (values != null) {
+                    closer.run(() -> counters.judge(context, values));
                 }
-            }
-        }
-        if (first != null) {
-            throw first;
+            });
         }
     }
 }

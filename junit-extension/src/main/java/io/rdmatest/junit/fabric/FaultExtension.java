@@ -1,5 +1,6 @@
 package io.rdmatest.junit.fabric;
 
+import io.rdmatest.Closer;
 import io.rdmatest.ReportKeys;
 import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.Fabric;
@@ -45,20 +46,8 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
 
         @Override
         public void close() {
-            RuntimeException first = null;
-            for (ActiveFault fault : faults) {
-                try {
-                    fault.close();
-                } catch (RuntimeException e) {
-                    if (first == null) {
-                        first = e;
-                    } else {
-                        first.addSuppressed(e);
-                    }
-                }
-            }
-            if (first != null) {
-                throw first;
+            try (Closer closer = new Closer()) {
+                faults.forEach(fault -> closer.run(fault::close));
             }
         }
     }

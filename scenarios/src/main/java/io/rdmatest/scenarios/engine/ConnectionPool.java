@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.engine;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Closer;
 import io.rdmatest.RdmaException;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.Access;
@@ -39,7 +40,7 @@ public final class ConnectionPool implements AutoCloseable {
 
     private static final int BATCH = 64;
 
-    private final Resources resources = new Resources();
+    private final Closer resources = new Closer();
     private final DeviceContext device;
     private final ProtectionDomain domain;
     private final int connections;

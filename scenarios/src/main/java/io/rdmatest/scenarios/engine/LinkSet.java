@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.engine;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Closer;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -64,7 +65,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
     protected final List<L> links = new ArrayList<>();
 
     /** The resources that are closed after the queue pairs. */
-    protected final Resources resources = new Resources();
+    protected final Closer resources = new Closer();
 
     /** The peer, readable for people. */
     protected String peer = "the peer";

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.engine;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Closer;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
@@ -85,7 +86,7 @@ public final class RcLink implements AutoCloseable {
 
     private final RoleContext context;
     private final Spec spec;
-    private final Resources resources = new Resources();
+    private final Closer resources = new Closer();
     private @Nullable CmId id;
     private @Nullable ProtectionDomain domain;
     private @Nullable QueuePair queuePair;
@@ -110,10 +111,10 @@ public final class RcLink implements AutoCloseable {
     public static final class Listener implements AutoCloseable {
 
         private final RoleContext context;
-        private final Resources resources;
+        private final Closer resources;
         private final CmId id;
 
-        private Listener(RoleContext context, Resources resources, CmId id) {
+        private Listener(RoleContext context, Closer resources, CmId id) {
             this.context = context;
             this.resources = resources;
             this.id = id;
@@ -129,7 +130,7 @@ public final class RcLink implements AutoCloseable {
          * @throws io.rdmatest.RdmaException if the address or the port can't be used
          */
         public static Listener open(RoleContext context, @Nullable InetAddress address, int port, int backlog) {
-            Resources resources = new Resources();
+            Closer resources = new Closer();
             try {
                 EventChannel channel = resources.own(EventChannel.create());
                 CmId id = resources.own(channel.createId(PortSpace.TCP));

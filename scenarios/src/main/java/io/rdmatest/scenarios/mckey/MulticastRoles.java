@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.mckey;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Closer;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -13,7 +14,6 @@ import io.rdmatest.cm.MulticastMembership;
 import io.rdmatest.scenarios.engine.DeviceBinding;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
-import io.rdmatest.scenarios.engine.Resources;
 import io.rdmatest.scenarios.engine.Waiting;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.Delivery;
@@ -378,7 +378,7 @@ public final class MulticastRoles {
         private final List<CmId> ids = new ArrayList<>();
         private final List<QueuePair> queuePairs = new ArrayList<>();
         private final List<MulticastMembership> memberships = new ArrayList<>();
-        private final Resources resources = new Resources();
+        private final Closer resources = new Closer();
         private final MulticastMessage layout;
         private final PortAttributes port;
 

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.pairs;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Closer;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.Payload;
@@ -168,15 +169,9 @@ final class PairStream implements AutoCloseable {
     }
 
     private RuntimeException abandon(Throwable failure) {
-        try {
-            close();
-        } catch (RuntimeException e) {
-            failure.addSuppressed(e);
-        }
-        if (failure instanceof Error error) {
-            throw error;
-        }
-        return (RuntimeException) failure;
+        Closer closer = new Closer();
+        closer.own(this);
+        return closer.closeAfter(failure);
     }
 
     /** One of the connections that data flows over, in one direction. */
@@ -634,25 +629,11 @@ final class PairStream implements AutoCloseable {
 
     @Override
     public void close() {
-        RuntimeException first = null;
-        List<AutoCloseable> all = new ArrayList<>(links().reversed());
-        if (listener != null) {
-            all.add(listener);
-        }
-        for (AutoCloseable each : all) {
-            try {
-                each.close();
-            } catch (Exception e) {
-                RuntimeException failure = e instanceof RuntimeException r ? r : new IllegalStateException(e);
-                if (first == null) {
-                    first = failure;
-                } else {
-                    first.addSuppressed(failure);
-                }
+        try (Closer closer = new Closer()) {
+            if (listener != null) {
+                closer.own(listener);
             }
-        }
-        if (first != null) {
-            throw first;
+            links().forEach(closer::own);
         }
     }
 }

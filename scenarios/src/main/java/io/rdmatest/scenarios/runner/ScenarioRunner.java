@@ -161,8 +161,8 @@ public final class ScenarioRunner {
     }
 
     private static PostDiscoveryFilter notBegun(EarlierJvms earlier) {
-        return descriptor ->
-                FilterResult.includedIf(!earlier.contains(descriptor.getUniqueId().toString()));
+        return descriptor -> FilterResult.includedIf(
+                !earlier.contains(descriptor.getUniqueId().toString()));
     }
 
     /** Lists what would run, by class and method, in the order of a run; needs no device. */
