@@ -1,7 +1,5 @@
 package io.rdmatest.verbs;
 
-import java.util.Set;
-
 /**
  * How kernel drivers ({@link RdmaDevice#driver()}) differ from the specification or from adapters. Each quirk has a name and a
  * reason here. Code that depends on a quirk uses that name and does not name a driver.
@@ -22,42 +20,26 @@ public final class DriverQuirks {
      */
     public static final int LARGEST_FINITE_RETRY_COUNT = 6;
 
-    /** Software drivers. Their ports report an active rate that no wire has, and the host's processors make their packets. */
-    private static final Set<String> SOFTWARE = Set.of(SOFT_ROCE, SOFT_IWARP);
-
-    /**
-     * Drivers that retransmit on a slow host. If the responder gets no processor time, the requester's timer expires. The
-     * requester then repeats packets that are duplicates or out of sequence.
-     */
-    private static final Set<String> REPEATS_ON_A_SLOW_HOST = Set.of(SOFT_ROCE);
-
-    /**
-     * Drivers whose receiver reports a message that does not fit as an operation that failed. For other drivers the same status
-     * has other causes, such as a queue pair in a wrong state.
-     */
-    private static final Set<String> FAILS_TO_COPY = Set.of(SOFT_ROCE);
-
-    /** Drivers that take the retry count 7 as infinite. */
-    private static final Set<String> RETRIES_WITHOUT_END = Set.of(SOFT_ROCE);
-
     private DriverQuirks() {}
 
     /**
-     * Returns whether a driver is software. The active rate of its ports is not the rate of a wire.
+     * Returns whether a driver is software. The active rate of its ports is not the rate of a wire, and the host's processors
+     * make its packets.
      *
      * @param driver the driver's name, for example {@code mlx5_core}
      */
     public static boolean isSoftware(String driver) {
-        return SOFTWARE.contains(driver);
+        return driver.equals(SOFT_ROCE) || driver.equals(SOFT_IWARP);
     }
 
     /**
-     * Returns whether a busy host alone makes a driver repeat packets. The counters of repetitions then say nothing about the fabric.
+     * Returns whether a busy host alone makes a driver repeat packets: if the responder gets no processor time, the requester's
+     * timer expires. The counters of repetitions, duplicates and gaps then say nothing about the fabric.
      *
      * @param driver the driver's name, for example {@code mlx5_core}
      */
     public static boolean repeatsOnASlowHost(String driver) {
-        return REPEATS_ON_A_SLOW_HOST.contains(driver);
+        return driver.equals(SOFT_ROCE);
     }
 
     /**
@@ -67,19 +49,20 @@ public final class DriverQuirks {
      * @param retryCount the retry count of its queue pair, 0 to 7
      */
     public static boolean retriesWithoutEnd(String driver, int retryCount) {
-        return retryCount > LARGEST_FINITE_RETRY_COUNT && RETRIES_WITHOUT_END.contains(driver);
+        return retryCount > LARGEST_FINITE_RETRY_COUNT && driver.equals(SOFT_ROCE);
     }
 
     /**
      * Returns whether a receive has this status when the message is longer than its buffer. IBTA volume 1, section 11.6.2, has
-     * LOC_LEN_ERR for this. Soft-RoCE finds that it can't copy the message, and reports LOC_QP_OP_ERR.
+     * LOC_LEN_ERR for this. Soft-RoCE finds that it can't copy the message, and reports LOC_QP_OP_ERR. For other drivers that status
+     * has other causes, such as a queue pair in a wrong state.
      *
      * @param driver the receiver's driver, for example {@code mlx5_core}
      * @param status the status of a completed receive
      */
     public static boolean isMessageTooLong(String driver, WorkCompletion.Status status) {
         return status == WorkCompletion.Status.LOC_LEN_ERR
-                || status == WorkCompletion.Status.LOC_QP_OP_ERR && FAILS_TO_COPY.contains(driver);
+                || status == WorkCompletion.Status.LOC_QP_OP_ERR && driver.equals(SOFT_ROCE);
     }
 
     /**
@@ -92,6 +75,6 @@ public final class DriverQuirks {
      */
     public static boolean isPeersReceiveTooShort(String driver, WorkCompletion.Status status) {
         return status == WorkCompletion.Status.REM_INV_REQ_ERR
-                || status == WorkCompletion.Status.REM_OP_ERR && FAILS_TO_COPY.contains(driver);
+                || status == WorkCompletion.Status.REM_OP_ERR && driver.equals(SOFT_ROCE);
     }
 }

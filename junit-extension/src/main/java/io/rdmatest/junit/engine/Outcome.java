@@ -23,8 +23,8 @@ public final class Outcome {
         if (context.getTestMethod().isEmpty() || Choice.isOfInvocations(context)) {
             return Optional.empty();
         }
-        Optional<Deviation> found = Deviations.of(context).concerning(context).stream()
-                .filter(deviation -> deviation.expect() == Deviation.Expect.SKIP)
+        Optional<Deviation> found = Deviation.of(context).stream()
+                .filter(Deviation::isSkip)
                 .findFirst();
         if (found.isEmpty() || Configuration.of(context).skips() == Skips.FAIL) {
             return Optional.empty();
@@ -38,8 +38,8 @@ public final class Outcome {
     /** Fails a test that was not to be run where nothing may be skipped. */
     static void beforeEach(ExtensionContext context) {
         if (Configuration.of(context).skips() == Skips.FAIL) {
-            Deviations.of(context).concerning(context).stream()
-                    .filter(deviation -> deviation.expect() == Deviation.Expect.SKIP)
+            Deviation.of(context).stream()
+                    .filter(Deviation::isSkip)
                     .findFirst()
                     .ifPresent(deviation -> {
                         throw new AssertionFailedError(RdmaConfiguration.SKIPS + "=fail: "
@@ -54,8 +54,8 @@ public final class Outcome {
      * @throws AssertionFailedError if a deviation says that it fails and the run wants to hear of that
      */
     static void passed(ExtensionContext context) {
-        List<Deviation> expected = Deviations.of(context).concerning(context).stream()
-                .filter(deviation -> deviation.expect() == Deviation.Expect.FAILURE)
+        List<Deviation> expected = Deviation.of(context).stream()
+                .filter(deviation -> !deviation.isSkip())
                 .toList();
         for (Deviation deviation : expected) {
             context.publishReportEntry(deviation.entry(ReportKeys.PASSED_UNEXPECTEDLY));
@@ -73,7 +73,7 @@ public final class Outcome {
         if (failure instanceof TestAbortedException aborted) {
             return aborted(aborted, context);
         }
-        Optional<Deviation> known = Deviations.of(context).concerning(context).stream()
+        Optional<Deviation> known = Deviation.of(context).stream()
                 .filter(deviation -> deviation.explains(failure))
                 .findFirst();
         if (known.isEmpty()) {

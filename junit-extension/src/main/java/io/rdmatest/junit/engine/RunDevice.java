@@ -314,12 +314,12 @@ public final class RunDevice {
         return run.provide(new Key(name()), Integer.class, () -> context().probeMaxInline(QpType.RC));
     }
 
-    /** Returns what a known deviation can depend on. */
-    Deviation.Platform platform() {
-        return new Deviation.Platform(
-                driver(),
-                Release.leading(System.getProperty("os.version", "")),
-                Release.leading(environment().getOrDefault("rdma-core", "")));
+    Release kernel() {
+        return Release.leading(System.getProperty("os.version", ""));
+    }
+
+    Release rdmaCore() {
+        return Release.leading(environment().getOrDefault("rdma-core", ""));
     }
 
     public PortAttributes portAttributes() {
