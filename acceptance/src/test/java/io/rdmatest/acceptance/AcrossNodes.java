@@ -4,19 +4,20 @@ import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Rail;
 import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.node.Place;
-import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
+import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.rping.RpingOptions;
-import io.rdmatest.scenarios.rping.RpingRoles;
 import io.rdmatest.scenarios.rping.RpingRoles.ClientResult;
 import io.rdmatest.scenarios.rping.RpingRoles.ServerResult;
+import io.rdmatest.scenarios.rping.RpingRoles;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
@@ -33,7 +34,7 @@ final class AcrossNodes {
     private static final Duration SCENARIO = Duration.ofMinutes(2);
     private static final InetAddress A = InetAddress.ofLiteral("10.77.0.1");
     private static final InetAddress B = InetAddress.ofLiteral("10.77.0.2");
-    private static final Node NODE_B = new Node("two", "b", Node.AUTO, 0, GidSelector.AUTO, B, List.of("on-node", "b"));
+    private static final Node NODE_B = new Node("two", "b", Rail.AUTO, 0, GidSelector.AUTO, B, List.of("on-node", "b"));
 
     /** An emulated machine may be busy for seconds, and loads classes slowly. */
     private static final PeerSettings SETTINGS = PeerSettings.defaults()

@@ -103,7 +103,7 @@ final class AcrossWire {
             wire.capture("datagrams", wire::datagrams);
             wire.capture("rejected", wire::rejected);
             wire.capture("multicast", wire::multicast);
-            try (ActiveFault loss = Faults.on(FABRIC).network(NODE_B, NetworkFault.loss(10), SCENARIO)) {
+            try (ActiveFault loss = Faults.on(FABRIC).network(NODE_B.port(), NetworkFault.loss(10), SCENARIO)) {
                 System.out.println(loss.awaitApplied());
                 wire.capture("loss", wire::losses);
             }

@@ -42,7 +42,7 @@ final class FaultsMain {
     private static void hold() throws InterruptedException {
         Fabric fabric = Fabric.load("microvm-2");
         for (Node node : fabric.nodes()) {
-            Faults.on(fabric).network(node, NetworkFault.loss(1), Duration.ofMinutes(30));
+            Faults.on(fabric).network(node.port(), NetworkFault.loss(1), Duration.ofMinutes(30));
         }
         System.out.println("holding");
         // Killed long before.

@@ -363,7 +363,7 @@ class FaultsOnTwoNodes {
     // the kernel's rdma_cm assumes that a RoCE packet lives for 1 s (2 to the 18th times 4.096 us).
     @RdmaTest
     void aStreamThatIsNotAcknowledgedIsClosedAllTheSame() {
-        assertThatThrownBy(() -> closeStream(() -> Faults.on(FABRIC).network(A, NetworkFault.loss(100), STEP)))
+        assertThatThrownBy(() -> closeStream(() -> Faults.on(FABRIC).network(A.port(), NetworkFault.loss(100), STEP)))
                 .isInstanceOf(RdmaTimeoutException.class)
                 .hasMessageContaining("end of rclose(")
                 .hasMessageContaining("within 10000 ms")
@@ -405,7 +405,7 @@ class FaultsOnTwoNodes {
     void aLinkThatGoesDownEndsRequestsAndComesBack() {
         List<ActiveFault> down = new ArrayList<>();
         Throwable failure =
-                failureOfReads(ENDLESS, () -> down.add(Faults.on(FABRIC).linkDown(B, Duration.ofSeconds(6))));
+                failureOfReads(ENDLESS, () -> down.add(Faults.on(FABRIC).linkDown(B.port(), Duration.ofSeconds(6))));
         // Before the link is up again: then the reads would go on.
         requireRetriesExceeded(failure);
         down.getFirst().awaitEnd();
@@ -481,7 +481,7 @@ class FaultsOnTwoNodes {
         assertThatThrownBy(FaultsOnTwoNodes::requireNoDevice).isInstanceOf(AssertionError.class);
         // librdmacm keeps a device open until its process ends, and the kernel waits for that.
         there.close();
-        try (ActiveFault removal = Faults.on(FABRIC).removeDevice(B, Duration.ofMinutes(2))) {
+        try (ActiveFault removal = Faults.on(FABRIC).removeDevice(B.port(), Duration.ofMinutes(2))) {
             assertThat(removal.awaitApplied()).isEqualTo("rxe0 on eth0 is removed");
             requireNoDevice();
         } finally {
@@ -499,14 +499,14 @@ class FaultsOnTwoNodes {
     @RdmaTest
     void aSecondFaultOnAnInterfaceIsRefused() {
         Faults faults = Faults.on(FABRIC);
-        try (ActiveFault first = faults.network(A, NetworkFault.loss(0.5), STEP)) {
-            assertThatThrownBy(() -> faults.network(A, NetworkFault.loss(1), STEP))
+        try (ActiveFault first = faults.network(A.port(), NetworkFault.loss(0.5), STEP)) {
+            assertThatThrownBy(() -> faults.network(A.port(), NetworkFault.loss(1), STEP))
                     .isInstanceOf(FabricException.class)
                     .hasMessageContaining("fault 'loss 1%' on node a: another fault is on eth0");
             assertThat(first.awaitApplied()).contains("eth0", "loss 0.5%");
         }
         // The refused one has not taken the first one with it, nor has that one left anything.
-        faults.network(A, NetworkFault.delay(Duration.ofMillis(1)), STEP).close();
+        faults.network(A.port(), NetworkFault.delay(Duration.ofMillis(1)), STEP).close();
     }
 
     // ---- counters of both nodes ----

@@ -37,27 +37,28 @@ final class DeviceResolver {
     /** A port of this host. */
     private record SeenPort(RdmaDevice device, PortAttributes attributes) {}
 
-    private final Node node;
+    private final NodePort on;
     private final Map<PortSelector.Port, SeenPort> ports = new LinkedHashMap<>();
     private final List<String> seen = new ArrayList<>();
 
-    private DeviceResolver(Node node) {
-        this.node = node;
+    private DeviceResolver(NodePort on) {
+        this.on = on;
     }
 
-    static FabricDevice resolve(Node node) {
+    static FabricDevice resolve(NodePort on) {
+        Node node = on.node();
         if (!node.isLocal()) {
             throw new FabricException("node " + node.name() + " of fabric " + node.fabric()
                     + " is another host, reached by '" + String.join(" ", node.launch())
                     + "': only a process on that host can open its device");
         }
-        return new DeviceResolver(node).resolve();
+        return new DeviceResolver(on).resolve();
     }
 
     private FabricDevice resolve() {
         look();
         PortSelector.Choice choice = PortSelector.select(
-                node,
+                on,
                 new PortSelector.Host(
                         "on this host",
                         CURE,
@@ -163,8 +164,8 @@ final class DeviceResolver {
                     : NetworkInterface.getByName(scope);
             if (network == null) {
                 throw new FabricException(
-                        "the address " + node.addressText() + " of node " + node.name() + " of fabric "
-                                + node.fabric() + " names the network interface " + scope
+                        "the address " + on.rail().addressText() + " of node " + on.node().name()
+                                + " of fabric " + on.node().fabric() + " names the network interface " + scope
                                 + ", which this host does not have; seen: "
                                 + String.join(", ", interfaces()));
             }
@@ -179,7 +180,9 @@ final class DeviceResolver {
         if (!(address instanceof Inet6Address six) || !six.isLinkLocalAddress() || six.getScopeId() != 0) {
             return address;
         }
-        int index = node.scope().isEmpty() ? gid.interfaceIndex() : interfaceIndex(node.scope());
+        int index = on.rail().scope().isEmpty()
+                ? gid.interfaceIndex()
+                : interfaceIndex(on.rail().scope());
         try {
             return index > 0 ? Inet6Address.getByAddress(null, six.getAddress(), index) : address;
         } catch (UnknownHostException e) {
@@ -226,10 +229,12 @@ final class DeviceResolver {
         List<String> interfaces = device.networkInterfaces(gid.port(), List.of(gid));
         environment.put("netdev", interfaces.isEmpty() ? UNKNOWN : String.join(", ", interfaces));
         environment.put("address", address.getHostAddress());
-        environment.put("fabric", node.fabric());
-        node.rail().ifPresent(rail -> environment.put("rail", rail));
+        environment.put("fabric", on.node().fabric());
+        if (!on.rail().name().isEmpty()) {
+            environment.put("rail", on.rail().name());
+        }
         environment.put("java", System.getProperty("java.runtime.version", UNKNOWN));
-        return new FabricDevice(node, device, gid.port(), port.attributes(), gid, address, environment);
+        return new FabricDevice(on, device, gid.port(), port.attributes(), gid, address, environment);
     }
 
     private static String rate(double gbps) {

@@ -116,8 +116,8 @@ public final class Fabric {
      */
     public Fabric onRail(String name) {
         List<Node> on = nodes.stream()
-                .filter(node -> node.rails().containsKey(name))
-                .map(node -> node.onRailAlone(name))
+                .filter(node -> node.railNames().contains(name))
+                .map(node -> node.withOnly(node.onRail(name).rail()))
                 .toList();
         if (on.isEmpty()) {
             throw new FabricException(FabricConfiguration.RAIL + "=" + name + ": fabric " + this
@@ -128,9 +128,9 @@ public final class Fabric {
         if (on.stream().noneMatch(Node::isLocal)) {
             throw new FabricException(FabricConfiguration.RAIL + "=" + name + ": this host's node " + local().name()
                     + " of fabric " + this + " is not on it; "
-                    + (local().rails().isEmpty()
+                    + (local().railNames().isEmpty()
                             ? "it has no rails"
-                            : "allowed: " + String.join(", ", local().rails().keySet())));
+                            : "allowed: " + String.join(", ", local().railNames())));
         }
         return new Fabric(this.name, source, on, terms, name);
     }
@@ -148,10 +148,10 @@ public final class Fabric {
         if (changed.equals(old)) {
             return this;
         }
-        if (!old.rails().isEmpty()) {
+        if (!old.railNames().isEmpty()) {
             throw new FabricException(FabricConfiguration.DEVICE + "=" + device + " would leave node " + old.name()
                     + " of fabric " + this + " without its rails ("
-                    + String.join(", ", old.rails().keySet())
+                    + String.join(", ", old.railNames())
                     + "); set no device, or select a fabric without rails with -D"
                     + FabricConfiguration.FABRIC);
         }
@@ -176,13 +176,14 @@ public final class Fabric {
             throw new FabricException(FabricConfiguration.DEVICE + "=" + e.getMessage());
         }
         Node old = local();
-        boolean same = old.device().equals(wanted.name());
-        if (same && (wanted.port() == 0 || wanted.port() == old.port())) {
+        Rail its = old.port().rail();
+        boolean same = its.device().equals(wanted.name());
+        if (same && (wanted.port() == 0 || wanted.port() == its.port())) {
             return old;
         }
         // Address and promises belong to the device and port of the file.
-        Promises promises = same || old.device().equals(Node.AUTO) ? old.promises() : Promises.NONE;
-        return new Node(name, old.name(), wanted.name(), wanted.port(), old.gid(), null, old.launch(), promises);
+        Promises promises = same || its.device().equals(Rail.AUTO) ? its.promises() : Promises.NONE;
+        return old.withOnly(new Rail("", wanted.name(), wanted.port(), its.gid(), null, "", promises, null));
     }
 
     /** Returns the names that {@link #load(String)} finds from the working directory, sorted; never empty. */
@@ -263,7 +264,7 @@ public final class Fabric {
     /** Returns the names of all rails in the file's order; empty for a fabric of nodes with one device each. */
     public Set<String> rails() {
         Set<String> rails = new LinkedHashSet<>();
-        nodes.forEach(node -> rails.addAll(node.rails().keySet()));
+        nodes.forEach(node -> rails.addAll(node.railNames()));
         return rails;
     }
 

@@ -385,10 +385,9 @@ public final class FabricCheck {
         List<Place> places = new ArrayList<>();
         List<Problem> problems = new ArrayList<>();
         Map<String, String> host = new LinkedHashMap<>();
-        for (Map.Entry<String, Node> rail : onRails(node).entrySet()) {
-            Node on = rail.getValue();
+        for (Rail rail : node.rails()) {
             try {
-                FabricDevice found = on.resolve();
+                FabricDevice found = new NodePort(node, rail).resolve();
                 // Only now: a host without the device needs no shell.
                 probe = probe == null ? NodeProbe.askHere(node, timeout, cancelled) : probe;
                 host.putIfAbsent("host", found.environment().getOrDefault("host", ""));
@@ -397,7 +396,7 @@ public final class FabricCheck {
                 host.putIfAbsent("rdma-core", known(found.environment().getOrDefault("rdma-core", "")));
                 host.putIfAbsent("memlock", NodeComparison.memlockHere());
                 places.add(new Place(
-                        rail.getKey(),
+                        rail.name(),
                         found.device().name(),
                         found.port(),
                         found.gid().index(),
@@ -411,15 +410,15 @@ public final class FabricCheck {
                         probe.settings(
                                 found.device().name(), found.port(), found.gid().index())));
                 try (DeviceContext context = found.open()) {
-                    on.promises()
+                    rail.promises()
                             .brokenBy(
                                     context.capabilities(),
                                     context.port(found.port()),
                                     found.gid().type())
-                            .forEach(text -> problems.add(brokenPromise(rail.getKey(), text)));
+                            .forEach(text -> problems.add(brokenPromise(rail, text)));
                 }
             } catch (FabricException | RdmaException e) {
-                problems.add(new Problem(Kind.NOT_READY, inRail(rail.getKey(), String.valueOf(e.getMessage()))));
+                problems.add(new Problem(Kind.NOT_READY, rail.say(String.valueOf(e.getMessage()))));
             }
         }
         // Without it every address would seem not to be reached.
@@ -438,23 +437,22 @@ public final class FabricCheck {
         List<String> unknown = new ArrayList<>();
         if (probe.answered()) {
             probe.managerNotLoaded().ifPresent(unknown::add);
-            for (Map.Entry<String, Node> rail : onRails(node).entrySet()) {
-                Node on = rail.getValue();
+            for (Rail rail : node.rails()) {
                 try {
-                    Place place = probe.place(rail.getKey(), on);
+                    Place place = probe.place(rail);
                     places.add(place);
-                    on.promises()
+                    rail.promises()
                             .brokenBy(place.rateGbps(), place.mtu(), place.gidType())
-                            .forEach(text -> problems.add(brokenPromise(rail.getKey(), text)));
-                    if (on.promises().mtu() > 0 && place.mtu() == 0) {
-                        unknown.add(inRail(rail.getKey(), "the promised MTU: ibv_devinfo is not installed there"));
+                            .forEach(text -> problems.add(brokenPromise(rail, text)));
+                    if (rail.promises().mtu() > 0 && place.mtu() == 0) {
+                        unknown.add(rail.say("the promised MTU: ibv_devinfo is not installed there"));
                     }
                 } catch (FabricException e) {
-                    problems.add(new Problem(Kind.NOT_READY, inRail(rail.getKey(), String.valueOf(e.getMessage()))));
+                    problems.add(new Problem(Kind.NOT_READY, rail.say(String.valueOf(e.getMessage()))));
                 }
             }
-            if (onRails(node).values().stream()
-                    .anyMatch(on -> !on.promises().capabilities().isEmpty())) {
+            if (node.rails().stream()
+                    .anyMatch(rail -> !rail.promises().capabilities().isEmpty())) {
                 unknown.add("the promised capabilities: a shell can't ask the device for them, a test does");
             }
         }
@@ -463,25 +461,16 @@ public final class FabricCheck {
 
     private static List<String> notes(Node node, List<String> unknown) {
         List<String> notes = new ArrayList<>(unknown);
-        if (onRails(node).values().stream().anyMatch(on -> on.promises().lossless())) {
+        if (node.rails().stream().anyMatch(rail -> rail.promises().lossless())) {
             notes.add("the promise to be lossless: that shows under traffic, in the error counters of the tests");
         }
         return notes;
     }
 
-    private static Map<String, Node> onRails(Node node) {
-        if (node.rails().isEmpty()) {
-            return Map.of("", node);
-        }
-        Map<String, Node> rails = new LinkedHashMap<>();
-        node.rails().keySet().forEach(rail -> rails.put(rail, node.onRail(rail)));
-        return rails;
-    }
-
-    private static Problem brokenPromise(String rail, String text) {
+    private static Problem brokenPromise(Rail rail, String text) {
         return new Problem(
                 Kind.BROKEN_PROMISE,
-                inRail(rail, text + "; correct the file if that is as it should be, or the port, cable or switch"));
+                rail.say(text + "; correct the file if that is as it should be, or the port, cable or switch"));
     }
 
     private static String inRail(String rail, String text) {
@@ -491,10 +480,10 @@ public final class FabricCheck {
     /** Adds a problem for each address of the node that this host's device does not reach. */
     private Result reached(Result result, Result local) {
         List<Problem> problems = new ArrayList<>(result.problems());
-        for (Map.Entry<String, Node> rail : onRails(result.node()).entrySet()) {
-            Place from = place(local, rail.getKey());
-            Place found = place(result, rail.getKey());
-            InetAddress to = found != null ? found.address() : rail.getValue().address();
+        for (Rail rail : result.node().rails()) {
+            Place from = place(local, rail);
+            Place found = place(result, rail);
+            InetAddress to = found != null ? found.address() : rail.address();
             // If an address was not found on its own host, this host does not look for it. If the host did not answer,
             // this host does.
             boolean known =
@@ -502,16 +491,16 @@ public final class FabricCheck {
             if (from != null && to != null && known && !to.isLinkLocalAddress() && !cancelled.getAsBoolean()) {
                 String why = unreached(from, to);
                 if (why != null) {
-                    problems.add(new Problem(Kind.NO_ROUTE, inRail(rail.getKey(), why)));
+                    problems.add(new Problem(Kind.NO_ROUTE, rail.say(why)));
                 }
             }
         }
         return result.with(problems);
     }
 
-    private static @Nullable Place place(Result result, String rail) {
+    private static @Nullable Place place(Result result, Rail rail) {
         return result.places().stream()
-                .filter(place -> place.rail().equals(rail))
+                .filter(place -> place.rail().equals(rail.name()))
                 .findFirst()
                 .orElse(null);
     }

@@ -15,7 +15,7 @@ import java.util.SortedMap;
 /** The device, port and GID of a resolved node, as of that time. */
 public final class FabricDevice {
 
-    private final Node node;
+    private final NodePort on;
     private final RdmaDevice device;
     private final int port;
     private final PortAttributes portAttributes;
@@ -24,14 +24,14 @@ public final class FabricDevice {
     private final Map<String, String> environment;
 
     FabricDevice(
-            Node node,
+            NodePort on,
             RdmaDevice device,
             int port,
             PortAttributes portAttributes,
             GidEntry gid,
             InetAddress address,
             Map<String, String> environment) {
-        this.node = node;
+        this.on = on;
         this.device = device;
         this.port = port;
         this.portAttributes = portAttributes;
@@ -42,7 +42,12 @@ public final class FabricDevice {
 
     /** Returns the node that was resolved. */
     public Node node() {
-        return node;
+        return on.node();
+    }
+
+    /** Returns the rail that was resolved, as the file says it. */
+    public Rail rail() {
+        return on.rail();
     }
 
     /** Returns the device. */

@@ -237,33 +237,34 @@ public final class FabricLeaves {
         }
         List<Found> found = new ArrayList<>();
         for (Node node : fabric.nodes()) {
-            Set<String> rails =
-                    node.rails().isEmpty() ? Set.of("") : node.rails().keySet();
-            for (String rail : rails) {
-                found.add(find(rail.isEmpty() ? node : node.onRail(rail), rail, rails.size(), interfaces.get(rail)));
+            for (Rail rail : node.rails()) {
+                found.add(find(new NodePort(node, rail), interfaces.get(rail.name())));
             }
         }
         return found;
     }
 
-    private Found find(Node node, String rail, int rails, @Nullable String networkInterface) {
+    private Found find(NodePort on, @Nullable String networkInterface) {
         try {
-            List<CabledPort> ports = ports(node, rails, networkInterface);
-            String leaf = leaf(node, rail, ports);
+            List<CabledPort> ports = ports(on, networkInterface);
+            String leaf = leaf(on.rail(), ports);
             boolean isStation = ports.stream().allMatch(port -> port.leaf().isStation());
             return new Found(
-                    node.name(),
-                    rail,
+                    on.node().name(),
+                    on.rail().name(),
                     leaf,
-                    node.leaf(),
+                    on.rail().leaf(),
                     isStation ? "the neighbour announces neither Bridge nor Router; check that it is a switch" : "");
         } catch (FabricException e) {
-            return new Found(node.name(), rail, null, node.leaf(), String.valueOf(e.getMessage()));
+            return new Found(on.node().name(), on.rail().name(), null, on.rail().leaf(), String.valueOf(e.getMessage()));
         }
     }
 
     /** Returns the ports that the node may use: at least one. */
-    private List<CabledPort> ports(Node node, int rails, @Nullable String networkInterface) {
+    private List<CabledPort> ports(NodePort on, @Nullable String networkInterface) {
+        Node node = on.node();
+        Rail rail = on.rail();
+        int rails = node.rails().size();
         List<CabledPort> its = portsOf.getOrDefault(shortName(node.name()), List.of()).stream()
                 .filter(port -> isHost(port.host(), node.name()))
                 .toList();
@@ -272,29 +273,29 @@ public final class FabricLeaves {
                     .findFirst()
                     .orElse("no host of its name is there; a node has to be called as its host is"));
         }
-        if (!node.device().equals(Node.AUTO)) {
+        if (!rail.device().equals(Rail.AUTO)) {
             its = narrow(
                     its,
-                    port -> port.device().equals(node.device()),
+                    port -> port.device().equals(rail.device()),
                     port -> !KERNEL_DEVICE.matcher(port.device()).matches(),
-                    "its device " + node.device()
+                    "its device " + rail.device()
                             + " is not there; check the name of the device in the fabric file, and its cable");
             if (its.size() < rails
                     && its.stream()
                             .allMatch(
-                                    port -> port.number() > 0 && !port.device().equals(node.device()))) {
+                                    port -> port.number() > 0 && !port.device().equals(rail.device()))) {
                 throw new FabricException("the source has " + its.size() + (its.size() == 1 ? " port" : " ports")
                         + " of this host for " + rails
                         + " rails, and calls the device " + its.getFirst().device()
                         + "; write the leaves in the fabric file, or let rdma-ndd name the devices");
             }
         }
-        if (node.port() > 0) {
+        if (rail.port() > 0) {
             its = narrow(
                     its,
-                    port -> port.number() == node.port(),
+                    port -> port.number() == rail.port(),
                     port -> port.number() == 0,
-                    "port " + node.port()
+                    "port " + rail.port()
                             + " of its device is not there; check the port in the fabric file, and its cable");
         }
         if (networkInterface != null) {
@@ -309,12 +310,12 @@ public final class FabricLeaves {
         return its;
     }
 
-    private String leaf(Node node, String rail, List<CabledPort> its) {
+    private String leaf(Rail rail, List<CabledPort> its) {
         Set<String> leaves = its.stream()
                 .map(port -> labels.getOrDefault(port.leaf(), ""))
                 .collect(Collectors.toCollection(LinkedHashSet::new));
         if (leaves.size() > 1) {
-            throw new FabricException(severalLeaves(its, String.join(", ", leaves), rail, node));
+            throw new FabricException(severalLeaves(its, String.join(", ", leaves), rail));
         }
         String leaf = leaves.iterator().next();
         if (ambiguousLabels.contains(leaf)) {
@@ -324,7 +325,7 @@ public final class FabricLeaves {
         return leaf;
     }
 
-    private static String severalLeaves(List<CabledPort> ports, String leaves, String rail, Node node) {
+    private static String severalLeaves(List<CabledPort> ports, String leaves, Rail rail) {
         Set<String> interfaces =
                 ports.stream().map(CabledPort::networkInterface).collect(Collectors.toSet());
         if (ports.stream()
@@ -333,11 +334,11 @@ public final class FabricLeaves {
         }
         if (interfaces.equals(Set.of(""))) {
             return "its ports are cabled to " + leaves + "; name its "
-                    + (node.device().equals(Node.AUTO) ? "device and port" : "port") + " in the fabric file";
+                    + (rail.device().equals(Rail.AUTO) ? "device and port" : "port") + " in the fabric file";
         }
         if (interfaces.size() > 1) {
             return "its ports are cabled to " + leaves + "; name the interface: --interface "
-                    + (rail.isEmpty() ? "" : rail + "=") + "NAME";
+                    + (rail.name().isEmpty() ? "" : rail.name() + "=") + "NAME";
         }
         return "its interface " + interfaces.iterator().next() + " has several neighbours: " + leaves
                 + "; turn LLDP off at those that are no switch, such as a BMC, or write the leaf in the fabric file";
@@ -386,6 +387,6 @@ public final class FabricLeaves {
             }
         });
         return new FabricWriter(fabric, new NodeComparison(List.of()))
-                .withLeaves((node, rail) -> leaves.get(node.name() + " " + rail));
+                .withLeaves(on -> leaves.get(on.node().name() + " " + on.rail().name()));
     }
 }

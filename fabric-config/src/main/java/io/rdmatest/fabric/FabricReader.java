@@ -24,6 +24,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
+import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
@@ -112,10 +113,10 @@ final class FabricReader extends CheckedYaml {
     }
 
     private Fabric read(String text) {
-        org.snakeyaml.engine.v2.nodes.Node root = compose(text, "a fabric has the keys fabric and nodes");
-        List<Node> nodes = List.of();
+        Node root = compose(text, "a fabric has the keys fabric and nodes");
+        List<io.rdmatest.fabric.Node> nodes = List.of();
         Fabric.Terms terms = Fabric.Terms.NONE;
-        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
+        Map<String, Node> keys =
                 mapping(withoutExtensions(root), "a fabric", FABRIC_KEYS, List.of("fabric", "nodes"));
         if (keys != null) {
             fabric = keys.containsKey("fabric") ? name(keys.get("fabric"), "fabric") : "";
@@ -124,7 +125,7 @@ final class FabricReader extends CheckedYaml {
                     keys.containsKey("promises") ? promises(keys.get("promises"), Promises.NONE) : Promises.NONE;
             nodes = keys.containsKey("nodes") ? nodes(keys.get("nodes"), promises) : List.of();
             Faults faults = choice(keys.get("faults"), "faults", Faults.values());
-            org.snakeyaml.engine.v2.nodes.Node microvm = keys.get("microvm");
+            Node microvm = keys.get("microvm");
             terms = new Fabric.Terms(
                     keys.containsKey("thresholds") ? thresholds(keys.get("thresholds")) : Thresholds.NONE,
                     faults == Faults.ALLOWED,
@@ -135,7 +136,7 @@ final class FabricReader extends CheckedYaml {
     }
 
     /** The keys {@code x-…} hold what aliases in the file refer to. */
-    private static org.snakeyaml.engine.v2.nodes.Node withoutExtensions(org.snakeyaml.engine.v2.nodes.Node root) {
+    private static Node withoutExtensions(Node root) {
         if (root instanceof MappingNode mapping) {
             mapping.setValue(mapping.getValue().stream()
                     .filter(entry -> !text(entry.getKeyNode()).startsWith("x-"))
@@ -144,17 +145,17 @@ final class FabricReader extends CheckedYaml {
         return root;
     }
 
-    private List<Node> nodes(org.snakeyaml.engine.v2.nodes.Node value, Promises promises) {
+    private List<io.rdmatest.fabric.Node> nodes(Node value, Promises promises) {
         if (!(value instanceof SequenceNode sequence) || sequence.getValue().isEmpty()) {
             problem(value, "nodes must be a list of at least one node, not " + shown(value));
             return List.of();
         }
         int before = problemCount();
-        List<Node> nodes = new ArrayList<>();
-        for (org.snakeyaml.engine.v2.nodes.Node item : sequence.getValue()) {
+        var nodes = new ArrayList<io.rdmatest.fabric.Node>();
+        for (Node item : sequence.getValue()) {
             node(item, promises).ifPresent(nodes::add);
         }
-        if (problemCount() == before && nodes.stream().noneMatch(Node::isLocal)) {
+        if (problemCount() == before && nodes.stream().noneMatch(node -> node.isLocal())) {
             problem(value, "every node has launch; one node must be this host, that is, have none");
         }
         if (problemCount() == before) {
@@ -163,20 +164,20 @@ final class FabricReader extends CheckedYaml {
         return nodes;
     }
 
-    private Optional<Node> node(org.snakeyaml.engine.v2.nodes.Node item, Promises ofFabric) {
+    private Optional<io.rdmatest.fabric.Node> node(Node item, Promises ofFabric) {
         int before = problemCount();
-        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys = mapping(item, "a node", NODE_KEYS, List.of("name"));
+        Map<String, Node> keys = mapping(item, "a node", NODE_KEYS, List.of("name"));
         if (keys == null) {
             return Optional.empty();
         }
         String name = "";
         List<String> launch = List.of();
-        String java = Node.DEFAULT_JAVA;
+        String java = io.rdmatest.fabric.Node.DEFAULT_JAVA;
         Map<String, String> environment = Map.of();
         Promises promises = keys.containsKey("promises") ? promises(keys.get("promises"), ofFabric) : ofFabric;
-        Map<String, Rail> rails = Map.of();
-        for (Map.Entry<String, org.snakeyaml.engine.v2.nodes.Node> entry : keys.entrySet()) {
-            org.snakeyaml.engine.v2.nodes.Node value = entry.getValue();
+        List<Rail> rails = List.of();
+        for (Map.Entry<String, Node> entry : keys.entrySet()) {
+            Node value = entry.getValue();
             switch (entry.getKey()) {
                 case "name" -> name = uniqueName(value);
                 case "launch" -> launch = launch(value);
@@ -208,30 +209,17 @@ final class FabricReader extends CheckedYaml {
         if (problemCount() > before) {
             return Optional.empty();
         }
-        Rail first = rails.values().stream().findFirst().orElse(only);
-        return Optional.of(new Node(
-                fabric,
-                name,
-                first.device(),
-                first.port(),
-                first.gid(),
-                first.address(),
-                first.scope(),
-                launch,
-                first.promises(),
-                rails,
-                java,
-                environment,
-                first.leaf()));
+        return Optional.of(
+                new io.rdmatest.fabric.Node(fabric, name, launch, java, environment, rails.isEmpty() ? List.of(only) : rails));
     }
 
     /** Reads the name of the switch that a port is cabled to; null if there is none. */
-    private @Nullable String leafOf(Map<String, org.snakeyaml.engine.v2.nodes.Node> keys) {
-        org.snakeyaml.engine.v2.nodes.Node value = keys.get("leaf");
+    private @Nullable String leafOf(Map<String, Node> keys) {
+        Node value = keys.get("leaf");
         return value == null ? null : name(value, "leaf", NODE_NAME, 253);
     }
 
-    private String uniqueName(org.snakeyaml.engine.v2.nodes.Node value) {
+    private String uniqueName(Node value) {
         String name = name(value, "name", NODE_NAME, 253);
         Integer first = name.isEmpty() ? null : nameLines.putIfAbsent(name, line(value));
         if (first != null) {
@@ -244,17 +232,17 @@ final class FabricReader extends CheckedYaml {
 
     /** Reads the keys of a device, of a node or of a rail; the node's leaf is the default of its rails. */
     private Rail device(
-            Map<String, org.snakeyaml.engine.v2.nodes.Node> keys,
+            Map<String, Node> keys,
             String rail,
             Promises promises,
             @Nullable String leafOfAll) {
-        String device = Node.AUTO;
+        String device = Rail.AUTO;
         int port = 0;
         GidSelector gid = GidSelector.AUTO;
         NodeAddress address = NodeAddress.NONE;
         String leaf = leafOf(keys);
-        for (Map.Entry<String, org.snakeyaml.engine.v2.nodes.Node> entry : keys.entrySet()) {
-            org.snakeyaml.engine.v2.nodes.Node value = entry.getValue();
+        for (Map.Entry<String, Node> entry : keys.entrySet()) {
+            Node value = entry.getValue();
             switch (entry.getKey()) {
                 case "device" -> device = deviceName(value);
                 case "port" -> port = "auto".equals(text(value)) ? 0 : integer(value, "port", 1, 255, " or auto");
@@ -269,7 +257,7 @@ final class FabricReader extends CheckedYaml {
                 rail, device, port, gid, address.address(), address.scope(), promises, leaf == null ? leafOfAll : leaf);
     }
 
-    private String deviceName(org.snakeyaml.engine.v2.nodes.Node value) {
+    private String deviceName(Node value) {
         String device = text(value);
         Matcher withPort = DEVICE_AND_PORT.matcher(device);
         if (withPort.matches()) {
@@ -283,26 +271,26 @@ final class FabricReader extends CheckedYaml {
         return device;
     }
 
-    private Map<String, Rail> rails(
-            org.snakeyaml.engine.v2.nodes.Node value, Promises ofNode, @Nullable String leafOfNode) {
+    private List<Rail> rails(
+            Node value, Promises ofNode, @Nullable String leafOfNode) {
         if (!(value instanceof MappingNode mapping) || mapping.getValue().isEmpty()) {
             problem(
                     value,
                     "rails must be a mapping of a rail's name to its device, such as {rail0: {device: mlx5_0}}, not "
                             + shown(value));
-            return Map.of();
+            return List.of();
         }
-        Map<String, Rail> rails = new LinkedHashMap<>();
+        List<Rail> rails = new ArrayList<>();
         for (NodeTuple entry : mapping.getValue()) {
             String rail = name(entry.getKeyNode(), "rail");
-            Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
+            Map<String, Node> keys =
                     mapping(entry.getValueNode(), "a rail", RAIL_KEYS, List.of("device"));
             if (keys == null) {
                 continue;
             }
             Promises promises = keys.containsKey("promises") ? promises(keys.get("promises"), ofNode) : ofNode;
             Rail read = device(keys, rail, promises, leafOfNode);
-            for (Rail other : rails.values()) {
+            for (Rail other : rails) {
                 boolean overlap = other.port() == read.port() || other.port() == 0 || read.port() == 0;
                 if (keys.containsKey("device") && other.device().equals(read.device()) && overlap) {
                     problem(
@@ -311,21 +299,22 @@ final class FabricReader extends CheckedYaml {
                                     + other.name() + "'; each rail has a device of its own, or another port of it");
                 }
             }
-            if (rails.putIfAbsent(rail, read) != null) {
+            if (rails.stream().anyMatch(other -> other.name().equals(rail))) {
                 problem(entry.getKeyNode(), "rail '" + rail + "' appears twice in a node");
             }
+            rails.add(read);
         }
         return rails;
     }
 
     /** Compares the nodes' rails: a rail connects nodes, so a rail on a single node is misspelt. */
-    private void checkRails(List<org.snakeyaml.engine.v2.nodes.Node> items, List<Node> nodes) {
-        if (nodes.size() < 2 || nodes.stream().allMatch(node -> node.rails().isEmpty())) {
+    private void checkRails(List<Node> items, List<io.rdmatest.fabric.Node> nodes) {
+        if (nodes.size() < 2 || nodes.stream().allMatch(node -> node.railNames().isEmpty())) {
             return;
         }
         for (int i = 0; i < nodes.size(); i++) {
-            Node node = nodes.get(i);
-            if (node.rails().isEmpty()) {
+            var node = nodes.get(i);
+            if (node.railNames().isEmpty()) {
                 problem(
                         items.get(i),
                         "node '" + node.name() + "' has no rails; where one node has them, every node has");
@@ -333,14 +322,14 @@ final class FabricReader extends CheckedYaml {
             for (NodeTuple rail : railsOf(items.get(i))) {
                 String name = text(rail.getKeyNode());
                 if (nodes.stream()
-                                .filter(each -> each.rails().containsKey(name))
+                                .filter(each -> each.railNames().contains(name))
                                 .count()
                         > 1) {
                     continue;
                 }
                 List<String> others = nodes.stream()
                         .filter(each -> each != node)
-                        .flatMap(each -> each.rails().keySet().stream())
+                        .flatMap(each -> each.railNames().stream())
                         .distinct()
                         .toList();
                 problem(
@@ -351,13 +340,13 @@ final class FabricReader extends CheckedYaml {
                                 + didYouMean(
                                         name,
                                         others.stream()
-                                                .filter(other -> !node.rails().containsKey(other))
+                                                .filter(other -> !node.railNames().contains(other))
                                                 .toList()));
             }
         }
     }
 
-    private static List<NodeTuple> railsOf(org.snakeyaml.engine.v2.nodes.Node item) {
+    private static List<NodeTuple> railsOf(Node item) {
         return ((MappingNode) item)
                 .getValue().stream()
                         .filter(entry -> text(entry.getKeyNode()).equals("rails"))
@@ -365,17 +354,17 @@ final class FabricReader extends CheckedYaml {
                         .toList();
     }
 
-    private GidSelector gid(org.snakeyaml.engine.v2.nodes.Node value) {
+    private GidSelector gid(Node value) {
         if ("auto".equals(text(value))) {
             return GidSelector.AUTO;
         }
         int before = problemCount();
-        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
+        Map<String, Node> keys =
                 mapping(value, "gid", List.of("type", "family", "index"), List.of());
         if (keys == null) {
             return GidSelector.AUTO;
         }
-        org.snakeyaml.engine.v2.nodes.Node index = keys.get("index");
+        Node index = keys.get("index");
         if (keys.isEmpty() && problemCount() == before) {
             problem(value, "gid selects nothing; give type and family, or index, or write gid: auto");
         }
@@ -400,7 +389,7 @@ final class FabricReader extends CheckedYaml {
         return others;
     }
 
-    private NodeAddress address(org.snakeyaml.engine.v2.nodes.Node value) {
+    private NodeAddress address(Node value) {
         String text = text(value);
         if (text.equals("auto")) {
             return NodeAddress.NONE;
@@ -464,7 +453,7 @@ final class FabricReader extends CheckedYaml {
         return text.indexOf(':') >= 0 || FOUR_NUMBERS.matcher(text).matches();
     }
 
-    private List<String> launch(org.snakeyaml.engine.v2.nodes.Node value) {
+    private List<String> launch(Node value) {
         if (!(value instanceof SequenceNode sequence) || sequence.getValue().isEmpty()) {
             problem(
                     value,
@@ -473,7 +462,7 @@ final class FabricReader extends CheckedYaml {
             return List.of();
         }
         List<String> words = new ArrayList<>();
-        for (org.snakeyaml.engine.v2.nodes.Node item : sequence.getValue()) {
+        for (Node item : sequence.getValue()) {
             if (item instanceof ScalarNode scalar && !scalar.getTag().equals(Tag.NULL)) {
                 words.add(scalar.getValue());
             } else {
@@ -492,7 +481,7 @@ final class FabricReader extends CheckedYaml {
         return words;
     }
 
-    private String java(org.snakeyaml.engine.v2.nodes.Node value) {
+    private String java(Node value) {
         String text = text(value);
         if (text.equals(SAME)) {
             return Path.of(System.getProperty("java.home"), "bin", "java").toString();
@@ -506,7 +495,7 @@ final class FabricReader extends CheckedYaml {
         return text;
     }
 
-    private Map<String, String> environment(org.snakeyaml.engine.v2.nodes.Node value) {
+    private Map<String, String> environment(Node value) {
         if (!(value instanceof MappingNode mapping)) {
             problem(
                     value,
@@ -517,7 +506,7 @@ final class FabricReader extends CheckedYaml {
         Map<String, String> variables = new LinkedHashMap<>();
         for (NodeTuple entry : mapping.getValue()) {
             String variable = text(entry.getKeyNode());
-            org.snakeyaml.engine.v2.nodes.Node content = entry.getValueNode();
+            Node content = entry.getValueNode();
             if (!VARIABLE.matcher(variable).matches()) {
                 problem(
                         entry.getKeyNode(),
@@ -538,9 +527,9 @@ final class FabricReader extends CheckedYaml {
         return variables;
     }
 
-    private Thresholds thresholds(org.snakeyaml.engine.v2.nodes.Node value) {
+    private Thresholds thresholds(Node value) {
         int before = problemCount();
-        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
+        Map<String, Node> keys =
                 mapping(value, "thresholds", List.of("round-trip", "throughput", "bandwidth"), List.of());
         if (keys == null) {
             return Thresholds.NONE;
@@ -549,21 +538,21 @@ final class FabricReader extends CheckedYaml {
             problem(value, "thresholds demands nothing; give round-trip, throughput or bandwidth, or leave it out");
         }
         Map<Thresholds.Percentile, Duration> roundTrip = new EnumMap<>(Thresholds.Percentile.class);
-        org.snakeyaml.engine.v2.nodes.Node times = keys.get("round-trip");
-        Map<String, org.snakeyaml.engine.v2.nodes.Node> percentiles =
+        Node times = keys.get("round-trip");
+        Map<String, Node> percentiles =
                 times == null ? Map.of() : mapping(times, "round-trip", PERCENTILES, List.of());
         if (times != null && percentiles != null && percentiles.isEmpty() && problemCount() == before) {
             problem(times, "round-trip demands nothing; give at least one of " + list(PERCENTILES));
         }
         for (Thresholds.Percentile percentile : Thresholds.Percentile.values()) {
-            org.snakeyaml.engine.v2.nodes.Node time =
+            Node time =
                     percentiles == null ? null : percentiles.get(percentile.toString());
             if (time != null) {
                 roundTrip.put(percentile, duration(time, "round-trip " + percentile));
             }
         }
-        org.snakeyaml.engine.v2.nodes.Node throughput = keys.get("throughput");
-        org.snakeyaml.engine.v2.nodes.Node bandwidth = keys.get("bandwidth");
+        Node throughput = keys.get("throughput");
+        Node bandwidth = keys.get("bandwidth");
         return new Thresholds(
                 roundTrip,
                 throughput == null ? null : Rate.ofGigabitsPerSecond(gigabits(throughput, "throughput")),
@@ -571,7 +560,7 @@ final class FabricReader extends CheckedYaml {
     }
 
     /** Reads a percentage as a share of 1; 0 if it is invalid. */
-    private double share(org.snakeyaml.engine.v2.nodes.Node value, String what) {
+    private double share(Node value, String what) {
         Matcher matcher = PERCENT.matcher(text(value));
         if (matcher.matches()) {
             double percent = Double.parseDouble(matcher.group(1));
@@ -587,7 +576,7 @@ final class FabricReader extends CheckedYaml {
         return 0;
     }
 
-    private Duration duration(org.snakeyaml.engine.v2.nodes.Node value, String what) {
+    private Duration duration(Node value, String what) {
         Matcher matcher = DURATION.matcher(text(value));
         if (matcher.matches()) {
             BigDecimal nanos =
@@ -604,9 +593,9 @@ final class FabricReader extends CheckedYaml {
     }
 
     /** Reads promises; missing ones are inherited. */
-    private Promises promises(org.snakeyaml.engine.v2.nodes.Node value, Promises inherited) {
+    private Promises promises(Node value, Promises inherited) {
         int before = problemCount();
-        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys = mapping(value, "promises", PROMISE_KEYS, List.of());
+        Map<String, Node> keys = mapping(value, "promises", PROMISE_KEYS, List.of());
         if (keys == null) {
             return inherited;
         }
@@ -616,9 +605,9 @@ final class FabricReader extends CheckedYaml {
                     "promises promises nothing; give at least one of " + list(PROMISE_KEYS) + ", or leave it out");
         }
         Set<DeviceCapability> capabilities = EnumSet.noneOf(DeviceCapability.class);
-        org.snakeyaml.engine.v2.nodes.Node list = keys.get("capabilities");
+        Node list = keys.get("capabilities");
         if (list instanceof SequenceNode sequence) {
-            for (org.snakeyaml.engine.v2.nodes.Node item : sequence.getValue()) {
+            for (Node item : sequence.getValue()) {
                 DeviceCapability capability = choice(item, "capability", DeviceCapability.values());
                 if (capability != null && !capabilities.add(capability)) {
                     problem(item, "capability " + shown(item) + " is promised twice");
@@ -628,10 +617,10 @@ final class FabricReader extends CheckedYaml {
             problem(list, "capabilities must be a list such as [atomics, multicast], not " + shown(list));
         }
         capabilities.addAll(inherited.capabilities());
-        org.snakeyaml.engine.v2.nodes.Node rate = keys.get("rate");
+        Node rate = keys.get("rate");
         Integer mtu = choice(keys.get("mtu"), "mtu", new Integer[] {256, 512, 1024, 2048, 4096});
         GidSelector.Type gidType = choice(keys.get("gid-type"), "gid-type", GidSelector.Type.values());
-        org.snakeyaml.engine.v2.nodes.Node lossless = keys.get("lossless");
+        Node lossless = keys.get("lossless");
         return new Promises(
                 capabilities,
                 rate == null ? inherited.rate() : gigabits(rate, "rate"),
@@ -641,7 +630,7 @@ final class FabricReader extends CheckedYaml {
     }
 
     /** Reads a rate in Gb/s, or with its unit; 0 if it is invalid. */
-    private double gigabits(org.snakeyaml.engine.v2.nodes.Node value, String what) {
+    private double gigabits(Node value, String what) {
         boolean number = value.getTag().equals(Tag.INT) || value.getTag().equals(Tag.FLOAT);
         try {
             double rate = number
@@ -660,11 +649,11 @@ final class FabricReader extends CheckedYaml {
         return 0;
     }
 
-    private String name(org.snakeyaml.engine.v2.nodes.Node value, String key) {
+    private String name(Node value, String key) {
         return name(value, key, NAME, 63);
     }
 
-    private String name(org.snakeyaml.engine.v2.nodes.Node value, String key, Pattern form, int longest) {
+    private String name(Node value, String key, Pattern form, int longest) {
         String text = text(value);
         if (!form.matcher(text).matches()) {
             problem(

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.Dump;
@@ -28,7 +28,7 @@ final class FabricWriter {
 
     private final Fabric fabric;
     private final NodeComparison comparison;
-    private BiFunction<Node, String, @Nullable String> leaves = (node, rail) -> null;
+    private Function<NodePort, @Nullable String> leaves = on -> null;
 
     FabricWriter(Fabric fabric, NodeComparison comparison) {
         this.fabric = fabric;
@@ -57,9 +57,9 @@ final class FabricWriter {
     /**
      * Returns the text of a file with the promises of the fabric and with other leaves.
      *
-     * @param known returns the new leaf of a node on a rail; null to keep the old one
+     * @param known returns the new leaf of a port; null to keep the old one
      */
-    String withLeaves(BiFunction<Node, String, @Nullable String> known) {
+    String withLeaves(Function<NodePort, @Nullable String> known) {
         leaves = known;
         return "# Written by ./rdmatest fabric leaves.\n" + dumped();
     }
@@ -100,9 +100,8 @@ final class FabricWriter {
         }
         thresholds().ifPresent(thresholds -> keys.put("thresholds", thresholds));
         List<Promises> all = fabric.nodes().stream()
-                .flatMap(node -> node.rails().isEmpty()
-                        ? Stream.of(promises(node, ""))
-                        : node.rails().keySet().stream().map(rail -> promises(node.onRail(rail), rail)))
+                .flatMap(node -> node.ports().stream())
+                .map(this::promises)
                 .distinct()
                 .toList();
         // Promises that are equal for all nodes are written once.
@@ -127,39 +126,39 @@ final class FabricWriter {
                 keys.put("environment", node.environment());
             }
         }
-        if (node.rails().isEmpty()) {
-            putDevice(keys, node, "", withPromises);
-        } else {
-            Map<String, Object> rails = new LinkedHashMap<>();
-            node.rails().keySet().forEach(rail -> {
-                Map<String, Object> ofRail = new LinkedHashMap<>();
-                putDevice(ofRail, node.onRail(rail), rail, withPromises);
-                rails.put(rail, ofRail);
-            });
+        Map<String, Object> rails = new LinkedHashMap<>();
+        for (NodePort on : node.ports()) {
+            String rail = on.rail().name();
+            Map<String, Object> its = rail.isEmpty() ? keys : new LinkedHashMap<>();
+            putDevice(its, on, withPromises);
+            rails.put(rail, its);
+        }
+        if (!node.railNames().isEmpty()) {
             keys.put("rails", rails);
         }
         return keys;
     }
 
-    private void putDevice(Map<String, Object> keys, Node on, String rail, boolean withPromises) {
-        keys.put("device", on.device());
-        if (on.port() > 0) {
-            keys.put("port", on.port());
+    private void putDevice(Map<String, Object> keys, NodePort on, boolean withPromises) {
+        Rail rail = on.rail();
+        keys.put("device", rail.device());
+        if (rail.port() > 0) {
+            keys.put("port", rail.port());
         }
-        if (!on.gid().equals(GidSelector.AUTO)) {
+        if (!rail.gid().equals(GidSelector.AUTO)) {
             Map<String, Object> gid = new LinkedHashMap<>();
-            on.gid().index().ifPresent(index -> gid.put("index", index));
-            putText(gid, "type", on.gid().type());
-            putText(gid, "family", on.gid().family());
+            rail.gid().index().ifPresent(index -> gid.put("index", index));
+            putText(gid, "type", rail.gid().type());
+            putText(gid, "family", rail.gid().family());
             keys.put("gid", gid);
         }
-        if (on.address() != null) {
-            keys.put("address", on.addressText());
+        if (rail.address() != null) {
+            keys.put("address", rail.addressText());
         }
-        String leaf = leaves.apply(on, rail);
-        putText(keys, "leaf", leaf == null ? on.leaf() : leaf);
+        String leaf = leaves.apply(on);
+        putText(keys, "leaf", leaf == null ? rail.leaf() : leaf);
         if (withPromises) {
-            putPromises(keys, promises(on, rail));
+            putPromises(keys, promises(on));
         }
     }
 
@@ -170,14 +169,15 @@ final class FabricWriter {
     }
 
     /** Returns the values of most nodes of the node's kind, or the promises of the file where there is no majority. */
-    private Promises promises(Node on, String rail) {
-        Promises old = on.promises();
+    private Promises promises(NodePort on) {
+        Promises old = on.rail().promises();
+        String rail = on.rail().name();
         Map<String, List<String>> kinds = comparison.nodesOfKinds(rail);
         // A node without an answer gets the promises of the other nodes on its rail, if those are of one kind.
         Optional<String> kind = kinds.size() == 1
                 ? kinds.keySet().stream().findFirst()
                 : kinds.entrySet().stream()
-                        .filter(entry -> entry.getValue().contains(on.name()))
+                        .filter(entry -> entry.getValue().contains(on.node().name()))
                         .map(Map.Entry::getKey)
                         .findFirst();
         Map<String, String> most =

@@ -443,7 +443,7 @@ final class NodeProbe {
                         : PortSelector.Presence.ELSEWHERE;
     }
 
-    private int interfaceIndex(Node on, String scope) {
+    private int interfaceIndex(Rail on, String scope) {
         Integer index = scope.matches("\\d{1,9}") ? Integer.valueOf(scope) : links.get(scope);
         if (links.isEmpty() || links.containsValue(index)) {
             return index == null ? 0 : index;
@@ -459,11 +459,11 @@ final class NodeProbe {
     }
 
     /**
-     * Finds the device of the node, or of one of its rails.
+     * Finds the device of one of the node's rails.
      *
      * @throws FabricException if the node does not have it
      */
-    Place place(String rail, Node on) {
+    Place place(Rail on) {
         List<String> seen = new ArrayList<>();
         List<PortSelector.Port> usable = new ArrayList<>();
         for (PortSelector.Port port : ports) {
@@ -477,7 +477,7 @@ final class NodeProbe {
             }
         }
         PortSelector.Choice choice = PortSelector.select(
-                on,
+                new NodePort(node, on),
                 new PortSelector.Host(
                         "there",
                         PortSelector.LOAD_DRIVER + ", or " + PortSelector.MAKE_DEVICE,
@@ -497,7 +497,7 @@ final class NodeProbe {
         }
         String port = choice.port().name();
         return new Place(
-                rail,
+                on.name(),
                 choice.port().device(),
                 choice.port().number(),
                 choice.gid().index(),

@@ -94,17 +94,17 @@ final class PortSelector {
         ELSEWHERE
     }
 
-    private final Node node;
+    private final Rail rail;
     private final Host host;
     private final String who;
     private final Map<Seen, Presence> presences = new HashMap<>();
 
     private record Seen(Port port, GidEntry entry) {}
 
-    private PortSelector(Node node, Host host) {
-        this.node = node;
+    private PortSelector(NodePort on, Host host) {
+        this.rail = on.rail();
         this.host = host;
-        this.who = "node " + node.name() + " of fabric " + node.fabric();
+        this.who = "node " + on.node().name() + " of fabric " + on.node().fabric();
     }
 
     /**
@@ -112,8 +112,8 @@ final class PortSelector {
      *
      * @throws FabricException if nothing fits; the message names what was seen and what to do
      */
-    static Choice select(Node node, Host host) {
-        return new PortSelector(node, host).select();
+    static Choice select(NodePort on, Host host) {
+        return new PortSelector(on, host).select();
     }
 
     private Choice select() {
@@ -121,36 +121,36 @@ final class PortSelector {
         List<Port> active = host.ports().stream()
                 .filter(port -> port.state() == PortState.ACTIVE)
                 .toList();
-        if (node.device().equals(Node.AUTO)) {
+        if (rail.device().equals(Rail.AUTO)) {
             List<Port> eligible = active.stream()
-                    .filter(port -> node.port() == 0 || node.port() == port.number())
+                    .filter(port -> rail.port() == 0 || rail.port() == port.number())
                     .toList();
             if (eligible.isEmpty()) {
                 throw new FabricException("no active RDMA device " + host.where() + " for " + who
-                        + (node.port() == 0 ? "" : ", port " + node.port()) + "; seen: " + list + "; to do: "
+                        + (rail.port() == 0 ? "" : ", port " + rail.port()) + "; seen: " + list + "; to do: "
                         + host.cure());
             }
             return best(eligible);
         }
         List<Port> named = host.ports().stream()
-                .filter(port -> port.device().equals(node.device()))
+                .filter(port -> port.device().equals(rail.device()))
                 .toList();
         if (named.isEmpty()) {
-            boolean present = host.seen().stream().anyMatch(text -> text.startsWith(node.device() + " ("));
-            throw new FabricException("device '" + node.device() + "' of " + who
+            boolean present = host.seen().stream().anyMatch(text -> text.startsWith(rail.device() + " ("));
+            throw new FabricException("device '" + rail.device() + "' of " + who
                     + (present ? " can't be used" : " is not " + host.where()) + "; seen: " + list
                     + (host.seen().isEmpty() ? "; to do: " + host.cure() : "; allowed: auto or one of these names"));
         }
         List<Port> chosen = named.stream()
-                .filter(port -> node.port() == 0 || node.port() == port.number())
+                .filter(port -> rail.port() == 0 || rail.port() == port.number())
                 .toList();
         if (chosen.isEmpty()) {
-            throw new FabricException("device '" + node.device() + "' has no port " + node.port() + ", which " + who
+            throw new FabricException("device '" + rail.device() + "' has no port " + rail.port() + ", which " + who
                     + " asks for; allowed: 1 … " + named.size());
         }
         List<Port> usable = chosen.stream().filter(active::contains).toList();
         if (usable.isEmpty()) {
-            throw new FabricException("device '" + node.device() + "' of " + who + " has no active port; seen: " + list
+            throw new FabricException("device '" + rail.device() + "' of " + who + " has no active port; seen: " + list
                     + "; bring its link up (rdma link show, ip link set … up)");
         }
         return best(usable);
@@ -185,8 +185,8 @@ final class PortSelector {
         if (best.isPresent()) {
             return best.get();
         }
-        throw new FabricException("no GID for " + who + ", gid " + node.gid()
-                + (node.address() == null ? "" : ", address " + node.addressText()) + "; "
+        throw new FabricException("no GID for " + who + ", gid " + rail.gid()
+                + (rail.address() == null ? "" : ", address " + rail.addressText()) + "; "
                 + String.join("; ", reasons));
     }
 
@@ -198,7 +198,7 @@ final class PortSelector {
     }
 
     private Optional<GidEntry> gid(Port port) {
-        GidSelector wanted = node.gid();
+        GidSelector wanted = rail.gid();
         return port.gids().stream()
                 .filter(entry -> wanted.index().isEmpty() || wanted.index().getAsInt() == entry.index())
                 .filter(entry -> wanted.type() == null
@@ -216,12 +216,12 @@ final class PortSelector {
     }
 
     private boolean matchesAddress(Port port, GidEntry entry) {
-        InetAddress address = node.address();
+        InetAddress address = rail.address();
         if (address == null || !port.hasAddressesAsGids()) {
             return true;
         }
-        int scope = !node.scope().isEmpty()
-                ? host.interfaceIndex().applyAsInt(node.scope())
+        int scope = !rail.scope().isEmpty()
+                ? host.interfaceIndex().applyAsInt(rail.scope())
                 : address instanceof Inet6Address six && six.isLinkLocalAddress() ? six.getScopeId() : 0;
         return entry.gid().equals(Gid.of(address))
                 && (scope == 0 || entry.interfaceIndex() == 0 || entry.interfaceIndex() == scope);
@@ -259,8 +259,8 @@ final class PortSelector {
     }
 
     private Optional<InetAddress> address(Port port, GidEntry gid) {
-        if (node.address() != null) {
-            return Optional.of(node.address());
+        if (rail.address() != null) {
+            return Optional.of(rail.address());
         }
         return port.hasAddressesAsGids()
                 ? Optional.of(gid.gid().toInetAddress())

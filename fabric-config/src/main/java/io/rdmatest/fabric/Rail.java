@@ -5,11 +5,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One of several devices of a node. Rails of the same name on different nodes belong together: they are cabled to the same
- * plane of switches.
+ * A device of a node. Rails of the same name on different nodes belong together: they are cabled to the same plane of switches.
  *
- * @param name the name of the rail, unique in its node
- * @param device the name of an RDMA device, for example {@code mlx5_0}
+ * @param name the name of the rail, unique in its node; empty if the file gives the node one device and no rails
+ * @param device the name of an RDMA device, for example {@code mlx5_0}, or {@link #AUTO}
  * @param port the port of the device, 1 … 255, or 0 for the first active one
  * @param gid which GID of the port is used
  * @param address the IP address that peers reach the node at on this rail; null for the address of the selected GID
@@ -28,6 +27,9 @@ public record Rail(
         Promises promises,
         @Nullable String leaf) {
 
+    /** The first device with an active port; devices whose port has an IP address come first. */
+    public static final String AUTO = "auto";
+
     /** Checks the port. */
     public Rail {
         Objects.requireNonNull(name, "name");
@@ -38,5 +40,19 @@ public record Rail(
         if (port < 0 || port > 255) {
             throw new IllegalArgumentException("port " + port + " is not in 1 … 255 (0: the first active port)");
         }
+    }
+
+    Rail onPort(String otherDevice, int otherPort) {
+        return new Rail(name, otherDevice, otherPort, gid, address, scope, promises, leaf);
+    }
+
+    /** Returns the text of the address with its scope; {@code auto} if the file does not say it. */
+    String addressText() {
+        return address == null ? AUTO : address.getHostAddress() + (scope.isEmpty() ? "" : "%" + scope);
+    }
+
+    /** Returns a text about this rail; it begins with the rail's name if it has one. */
+    String say(String text) {
+        return name.isEmpty() ? text : "rail " + name + ": " + text;
     }
 }

@@ -542,10 +542,10 @@ class FabricLeavesTests {
         Fabric written = FabricReader.read("new.yaml", FabricLeaves.written(fabric, found));
 
         Node first = written.nodeNamed("n01");
-        assertThat(first.onRail("rail0").leaf()).isEqualTo("leaf1");
-        assertThat(first.onRail("rail1").leaf()).isEqualTo("leaf2");
-        assertThat(first.onRail("rail0").promises().rate()).isEqualTo(100);
-        assertThat(written.nodeNamed("n09").onRail("rail1").leaf()).isEqualTo("kept");
-        assertThat(written.nodeNamed("n09").promises()).isEqualTo(Promises.NONE);
+        assertThat(first.onRail("rail0").rail().leaf()).isEqualTo("leaf1");
+        assertThat(first.onRail("rail1").rail().leaf()).isEqualTo("leaf2");
+        assertThat(first.onRail("rail0").rail().promises().rate()).isEqualTo(100);
+        assertThat(written.nodeNamed("n09").onRail("rail1").rail().leaf()).isEqualTo("kept");
+        assertThat(written.nodeNamed("n09").port().rail().promises()).isEqualTo(Promises.NONE);
     }
 }

@@ -85,15 +85,15 @@ class FabricReaderTests {
                       rail1: { device: mlx5_1, leaf: 7 }
                 """);
 
-        assertThat(fabric.nodes()).extracting(Node::leaf).containsExactly(null, "leaf1");
+        assertThat(fabric.nodes()).extracting(node -> node.port().rail().leaf()).containsExactly(null, "leaf1");
         Node b = fabric.nodeNamed("b");
-        assertThat(b.onRail("rail0").leaf()).isEqualTo("leaf1");
-        assertThat(b.onRail("rail1").leaf()).isEqualTo("7");
-        assertThat(b.onPort("mlx5_9", 1).leaf()).isEqualTo("leaf1");
+        assertThat(b.onRail("rail0").rail().leaf()).isEqualTo("leaf1");
+        assertThat(b.onRail("rail1").rail().leaf()).isEqualTo("7");
+        assertThat(b.port().onPort("mlx5_9", 1).rail().leaf()).isEqualTo("leaf1");
         assertThat(FabricReader.read("lab.yaml", """
                         fabric: lab
                         nodes: [{ name: a, leaf: sw1.example }]
-                        """).local().leaf()).isEqualTo("sw1.example");
+                        """).local().port().rail().leaf()).isEqualTo("sw1.example");
         assertThatThrownBy(() -> FabricReader.read("lab.yaml", """
                         fabric: lab
                         nodes:
@@ -118,7 +118,7 @@ class FabricReaderTests {
 
         assertThat(fabric.nodes())
                 .hasSize(nodes)
-                .allMatch(node -> node.onRail("rail0").device().equals("mlx5_0"));
+                .allMatch(node -> node.onRail("rail0").rail().device().equals("mlx5_0"));
     }
 
     @Test
@@ -143,7 +143,7 @@ class FabricReaderTests {
                     <<: [*tools, *common]
                 """);
         assertThat(fabric.nodes())
-                .allSatisfy(node -> assertThat(node.rails().keySet()).containsExactly("rail0", "rail1"));
+                .allSatisfy(node -> assertThat(node.railNames()).containsExactly("rail0", "rail1"));
         assertThat(fabric.nodes())
                 .extracting(Node::java)
                 .containsExactly("java", "/usr/lib/jvm/jdk-25/bin/java", "java-25");
@@ -176,10 +176,10 @@ class FabricReaderTests {
                       rail0: { device: mlx5_0, address: "FE90::2%no-such-here" }
                       rail1: { device: mlx5_1, address: "fe80::2" }
                 """);
-        assertThat(fabric.nodes().getLast().rails().values())
+        assertThat(fabric.nodes().getLast().rails())
                 .extracting(Rail::scope)
                 .containsExactly("no-such-here", "");
-        Node second = fabric.local().onRail("rail1");
+        Rail second = fabric.local().onRail("rail1").rail();
         assertThat(second.address()).isEqualTo(InetAddress.ofLiteral("fe80::1"));
         assertThat(second.scope()).isEqualTo("3");
         assertThat(second.addressText()).isEqualTo("fe80:0:0:0:0:0:0:1%3");
@@ -208,15 +208,15 @@ class FabricReaderTests {
                   - { name: c }
                 """);
         assertThat(fabric.nodes())
-                .extracting(Node::promises)
+                .extracting(node -> node.port().rail().promises())
                 .containsExactly(
                         new Promises(Set.of(DeviceCapability.ATOMICS, DeviceCapability.ON_DEMAND_PAGING), 100, 4096),
                         new Promises(Set.of(), 2.5, 0),
                         Promises.NONE);
         // What was promised of one device says nothing of another.
-        assertThat(fabric.withDevice("rxe0").local().promises()).isEqualTo(Promises.NONE);
-        assertThat(fabric.withDevice("mlx5_0/2").local().promises())
-                .isEqualTo(fabric.local().promises());
+        assertThat(fabric.withDevice("rxe0").local().port().rail().promises()).isEqualTo(Promises.NONE);
+        assertThat(fabric.withDevice("mlx5_0/2").local().port().rail().promises())
+                .isEqualTo(fabric.local().port().rail().promises());
     }
 
     @Test
@@ -266,7 +266,7 @@ class FabricReaderTests {
                     "fabric: lab\nthresholds: { throughput: %s }\npromises: { rate: %s }\nnodes: [{ name: a }]\n"
                             .formatted(rate, rate));
             assertThat(fabric.thresholds().throughput()).as(rate).isEqualTo(Rate.ofGigabitsPerSecond(90));
-            assertThat(fabric.nodes().getFirst().promises().rate()).as(rate).isEqualTo(90);
+            assertThat(fabric.nodes().getFirst().port().rail().promises().rate()).as(rate).isEqualTo(90);
         }
     }
 
@@ -285,7 +285,7 @@ class FabricReaderTests {
                 """);
         Set<DeviceCapability> atomics = Set.of(DeviceCapability.ATOMICS);
         assertThat(fabric.nodes())
-                .extracting(Node::promises)
+                .extracting(node -> node.port().rail().promises())
                 .containsExactly(
                         new Promises(atomics, 100, 4096, GidSelector.Type.ROCE_V2, true),
                         new Promises(
@@ -317,10 +317,10 @@ class FabricReaderTests {
                 """);
         assertThat(fabric.rails()).containsExactly("storage", "compute");
         Node a = fabric.node("a").orElseThrow();
-        assertThat(a.device()).isEqualTo("mlx5_0");
-        assertThat(a.port()).isEqualTo(2);
-        assertThat(a.promises().rate()).isEqualTo(25);
-        Node compute = a.onRail("compute");
+        assertThat(a.port().rail().device()).isEqualTo("mlx5_0");
+        assertThat(a.port().rail().port()).isEqualTo(2);
+        assertThat(a.port().rail().promises().rate()).isEqualTo(25);
+        Rail compute = a.onRail("compute").rail();
         assertThat(compute.device()).isEqualTo("mlx5_1");
         assertThat(compute.gid()).isEqualTo(GidSelector.ofIndex(3));
         assertThat(compute.address()).isNull();
@@ -334,7 +334,7 @@ class FabricReaderTests {
                 .containsExactly(Map.entry("LD_LIBRARY_PATH", "/opt/rdma/lib"), Map.entry("MLX5_SINGLE_THREADED", "1"));
         assertThat(fabric.node("c")).isEmpty();
         // Another device has no rails of its own.
-        assertThat(fabric.localOn("rxe0").rails()).isEmpty();
+        assertThat(fabric.localOn("rxe0").railNames()).isEmpty();
     }
 
     @Test

@@ -37,7 +37,7 @@ class FabricTests {
     void autoIsOneLocalNodeWithNothingFixed() {
         Fabric auto = Fabric.load("auto");
         assertThat(auto.nodes()).containsExactly(auto.local());
-        assertThat(auto.local().device()).isEqualTo(Node.AUTO);
+        assertThat(auto.local().port().rail().device()).isEqualTo(Rail.AUTO);
     }
 
     @Test
@@ -46,10 +46,10 @@ class FabricTests {
         assertThat(fabric.microvms()).isEqualTo(2);
         assertThat(fabric.faultsAllowed()).isTrue();
         assertThat(fabric.local().name()).isEqualTo("a");
-        assertThat(fabric.local().address()).isEqualTo(InetAddress.ofLiteral("10.77.0.1"));
+        assertThat(fabric.local().port().rail().address()).isEqualTo(InetAddress.ofLiteral("10.77.0.1"));
         Node far = fabric.remoteNodes().getFirst();
         assertThat(far.launch()).containsExactly("on-node", "b");
-        assertThat(far.address()).isEqualTo(InetAddress.ofLiteral("10.77.0.2"));
+        assertThat(far.port().rail().address()).isEqualTo(InetAddress.ofLiteral("10.77.0.2"));
         assertThat(Fabric.load("microvm").microvms()).isEqualTo(1);
     }
 
@@ -59,7 +59,7 @@ class FabricTests {
         assertThat(fabric.microvms()).isEqualTo(4);
         assertThat(fabric.local().name()).isEqualTo("a");
         assertThat(fabric.remoteNodes())
-                .extracting(node -> node.launch() + " " + node.address().getHostAddress())
+                .extracting(node -> node.launch() + " " + node.port().rail().address().getHostAddress())
                 .containsExactly("[on-node, b] 10.77.0.2", "[on-node, c] 10.77.0.3", "[on-node, d] 10.77.0.4");
     }
 
@@ -67,7 +67,7 @@ class FabricTests {
     void loopbackIsThisHostAlone() {
         Fabric fabric = Fabric.load("loopback");
         assertThat(fabric.nodes()).containsExactly(fabric.local());
-        assertThat(fabric.local().device()).isEqualTo(Node.AUTO);
+        assertThat(fabric.local().port().rail().device()).isEqualTo(Rail.AUTO);
         assertThat(fabric.microvms()).isZero();
         assertThat(fabric.faultsAllowed()).isFalse();
     }
@@ -83,7 +83,7 @@ class FabricTests {
     @Test
     void aPathIsReadAsItIsGiven(@TempDir Path folder) throws IOException {
         Path file = Files.writeString(folder.resolve("mine.yaml"), "fabric: mine\nnodes: [{name: n1, device: rxe0}]\n");
-        assertThat(Fabric.load(file.toString()).local().device()).isEqualTo("rxe0");
+        assertThat(Fabric.load(file.toString()).local().port().rail().device()).isEqualTo("rxe0");
     }
 
     @Test
@@ -107,9 +107,9 @@ class FabricTests {
     @CsvSource({"rxe0,rxe0,1", "rxe1,rxe1,0", "mlx5_1/2,mlx5_1,2", "auto,auto,0"})
     void theDeviceCanBeOverridden(String override, String device, int port) {
         Node local = Fabric.load("rxe-ipv6").withDevice(override).local();
-        assertThat(local.device()).isEqualTo(device);
-        assertThat(local.port()).isEqualTo(port);
-        assertThat(local.gid().family()).isEqualTo(GidSelector.Family.IPV6);
+        assertThat(local.port().rail().device()).isEqualTo(device);
+        assertThat(local.port().rail().port()).isEqualTo(port);
+        assertThat(local.port().rail().gid().family()).isEqualTo(GidSelector.Family.IPV6);
     }
 
     private static Fabric fabric(Path folder, String node) throws IOException {
@@ -124,9 +124,9 @@ class FabricTests {
         assertThat(fabric.withDevice("mlx5_0").nodes()).containsExactly(local);
         assertThat(fabric.withDevice("mlx5_0/2").nodes()).containsExactly(local);
         assertThat(fabric.withDevice("mlx5_0/1").local())
-                .isEqualTo(new Node("lab", "a", "mlx5_0", 1, local.gid(), null, List.of()));
+                .isEqualTo(new Node("lab", "a", "mlx5_0", 1, local.port().rail().gid(), null, List.of()));
         assertThat(fabric.withDevice("mlx5_1").local())
-                .isEqualTo(new Node("lab", "a", "mlx5_1", 0, local.gid(), null, List.of()));
+                .isEqualTo(new Node("lab", "a", "mlx5_1", 0, local.port().rail().gid(), null, List.of()));
     }
 
     @Test
@@ -138,7 +138,7 @@ class FabricTests {
                 .hasMessage("rdma.device=mlx5_2 would leave node a of fabric lab (" + folder.resolve("lab.yaml")
                         + ") without its rails (one, two); set no device, or select a fabric without"
                         + " rails with -Drdma.fabric");
-        assertThat(fabric.localOn("mlx5_2").rails()).isEmpty();
+        assertThat(fabric.localOn("mlx5_2").railNames()).isEmpty();
     }
 
     private static Fabric rails(Path folder) throws IOException {
@@ -162,18 +162,20 @@ class FabricTests {
     @Test
     void aRailIsTheNodesThatItConnectsWithTheirDevicesOnIt(@TempDir Path folder) throws IOException {
         Fabric fabric = rails(folder);
-        assertThat(fabric.local().rail()).contains("one");
-        assertThat(fabric.local().onPort("mlx5_9", 1).rail()).isEmpty();
+        assertThat(fabric.local().port().rail().name()).isEqualTo("one");
+        Rail other = fabric.local().onRail("two").onPort("mlx5_9", 1).rail();
+        assertThat(other.name() + " " + other.device() + "/" + other.port()).isEqualTo("two mlx5_9/1");
+        assertThat(other.promises()).isEqualTo(fabric.local().onRail("two").rail().promises());
 
         Fabric two = fabric.onRail("two");
 
         assertThat(two.nodes()).extracting(Node::name).containsExactly("a", "c");
-        assertThat(two.nodes()).extracting(Node::device).containsExactly("mlx5_1", "mlx5_7");
-        assertThat(two.local().port()).isEqualTo(2);
-        assertThat(two.local().address()).isNull();
-        assertThat(two.local().promises())
-                .isEqualTo(fabric.local().onRail("two").promises());
-        assertThat(two.local().rail()).contains("two");
+        assertThat(two.nodes()).extracting(node -> node.port().rail().device()).containsExactly("mlx5_1", "mlx5_7");
+        assertThat(two.local().port().rail().port()).isEqualTo(2);
+        assertThat(two.local().port().rail().address()).isNull();
+        assertThat(two.local().port().rail().promises())
+                .isEqualTo(fabric.local().onRail("two").rail().promises());
+        assertThat(two.local().railNames()).containsExactly("two");
         assertThat(two.rails()).containsExactly("two");
         assertThat(two.pair(null, null).server().name()).isEqualTo("c");
         assertThat(two).hasToString("lab on rail two (" + folder.resolve("lab.yaml") + ")");
@@ -200,7 +202,7 @@ class FabricTests {
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith("rdma.rail=one: fabric auto (")
                 .hasMessageEndingWith(") has no rails");
-        assertThat(Fabric.load("auto", "", " ").local().rail()).isEmpty();
+        assertThat(Fabric.load("auto", "", " ").local().railNames()).isEmpty();
     }
 
     @ParameterizedTest

@@ -83,7 +83,7 @@ class FabricWriterTests {
         Fabric pinned = reread(text);
         Promises promises = new Promises(Set.of(), 100, 4096, GidSelector.Type.ROCE_V2, false);
         assertThat(pinned.nodes()).extracting(Node::name).containsExactly("a", "b", "c", "d");
-        assertThat(pinned.nodes()).extracting(Node::promises).containsOnly(promises);
+        assertThat(pinned.nodes()).extracting(node -> node.port().rail().promises()).containsOnly(promises);
         assertThat(text)
                 .containsOnlyOnce("promises:")
                 .contains(
@@ -114,7 +114,7 @@ class FabricWriterTests {
                 .orElseThrow();
 
         assertThat(reread(text).nodes())
-                .extracting(Node::promises)
+                .extracting(node -> node.port().rail().promises())
                 .containsOnly(new Promises(Set.of(), 50, 4096, GidSelector.Type.ROCE_V2, false));
         assertThat(text).contains("# differed: rate is 100 Gb/s on a, and 25 Gb/s on b\n");
     }
@@ -139,10 +139,10 @@ class FabricWriterTests {
                                         List.of(place("rail0", 400, 4096, "X8"), place("rail1", 2.5, 1024, "P2")))))
                 .orElseThrow());
 
-        assertThat(pinned.nodeNamed("a").onRail("rail0").promises().rate()).isEqualTo(100);
-        assertThat(pinned.nodeNamed("b").onRail("rail0").promises().rate()).isEqualTo(400);
-        assertThat(pinned.nodeNamed("a").onRail("rail1").promises().rate()).isEqualTo(2.5);
-        assertThat(pinned.nodeNamed("b").onRail("rail1").promises().mtu()).isEqualTo(1024);
+        assertThat(pinned.nodeNamed("a").onRail("rail0").rail().promises().rate()).isEqualTo(100);
+        assertThat(pinned.nodeNamed("b").onRail("rail0").rail().promises().rate()).isEqualTo(400);
+        assertThat(pinned.nodeNamed("a").onRail("rail1").rail().promises().rate()).isEqualTo(2.5);
+        assertThat(pinned.nodeNamed("b").onRail("rail1").rail().promises().mtu()).isEqualTo(1024);
     }
 
     /** But for comments, aliases, and what is as the reader would have it anyway. */
@@ -178,12 +178,12 @@ class FabricWriterTests {
         assertThat(pinned.thresholds()).isEqualTo(fabric.thresholds());
         for (Node old : fabric.nodes()) {
             Node node = pinned.nodeNamed(old.name());
-            assertThat(node.promises())
+            assertThat(node.port().rail().promises())
                     .isEqualTo(
                             new Promises(Set.of(DeviceCapability.ATOMICS), 100, 4096, GidSelector.Type.ROCE_V2, true));
             assertThat(node)
                     .usingRecursiveComparison()
-                    .ignoringFields("promises")
+                    .ignoringFields("rails.promises")
                     .isEqualTo(old);
         }
     }
@@ -196,7 +196,7 @@ class FabricWriterTests {
                         fabric, results(fabric, List.of(List.of(place("", 100, 0, "X\u0007\n: - {\u2028\u00e9")))))
                 .orElseThrow();
 
-        assertThat(reread(text).local().promises().rate()).isEqualTo(100);
+        assertThat(reread(text).local().port().rail().promises().rate()).isEqualTo(100);
     }
 
     @Test

@@ -19,7 +19,7 @@ class NodeComparisonTests {
 
     private static Result node(String name, Map<String, String> host, Place... places) {
         return new Result(
-                new Node("lab", name, Node.AUTO, 0, GidSelector.AUTO, null, List.of("ssh", name)),
+                new Node("lab", name, Rail.AUTO, 0, GidSelector.AUTO, null, List.of("ssh", name)),
                 host,
                 List.of(places),
                 List.of(),

@@ -55,23 +55,25 @@ class NodeProbeTests {
                 .lines()
                 .forEach(line -> answer.append("rdmatest-probe ").append(line).append('\n'));
         Path file = Files.writeString(folder.resolve("answer"), answer);
-        Node node = new Node(
-                "lab",
-                "b",
-                Node.AUTO,
+        Rail rail = new Rail(
+                "",
+                Rail.AUTO,
                 0,
                 GidSelector.AUTO,
                 address == null ? null : InetAddress.ofLiteral(address.replaceFirst("%.*", "")),
                 address == null ? "" : address.replaceFirst("[^%]*%?", ""),
-                List.of("sh", "-c", "cat '" + file + "'; cat >/dev/null"),
                 Promises.NONE,
-                Map.of(),
+                null);
+        Node node = new Node(
+                "lab",
+                "b",
+                List.of("sh", "-c", "cat '" + file + "'; cat >/dev/null"),
                 Node.DEFAULT_JAVA,
                 Map.of(),
-                null);
+                List.of(rail));
         NodeProbe probe = NodeProbe.ask(node, Duration.ofSeconds(30), () -> false);
         assertThat(probe.problems()).isEmpty();
-        return probe.place("", node);
+        return probe.place(node.port().rail());
     }
 
     /** Not that of the interface that leads to the node, which may come first. */
@@ -161,7 +163,7 @@ class NodeProbeTests {
         Node node = new Node(
                 "lab",
                 "b",
-                Node.AUTO,
+                Rail.AUTO,
                 0,
                 GidSelector.AUTO,
                 null,
@@ -238,14 +240,14 @@ class NodeProbeTests {
         Node node = new Node(
                 "lab",
                 "b",
-                Node.AUTO,
+                Rail.AUTO,
                 0,
                 GidSelector.AUTO,
                 null,
                 List.of("env", "RDMATEST_SYSFS=" + sys, "PATH=" + folder.resolve("bin") + ":" + System.getenv("PATH")));
         NodeProbe probe = NodeProbe.ask(node, Duration.ofSeconds(60), () -> false);
         assertThat(probe.answered()).as(probe.problems().toString()).isTrue();
-        return probe.place("", node);
+        return probe.place(node.port().rail());
     }
 
     @Test

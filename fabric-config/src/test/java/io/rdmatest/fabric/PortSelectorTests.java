@@ -72,7 +72,7 @@ class PortSelectorTests {
     /** Chooses among ports of which only one link-local address is there, and whose interfaces have these addresses. */
     private static PortSelector.Choice select(Node node, Set<String> addresses, PortSelector.Port... ports) {
         return PortSelector.select(
-                node,
+                node.port(),
                 new PortSelector.Host(
                         "here",
                         "do something",
@@ -87,7 +87,7 @@ class PortSelectorTests {
     }
 
     private static String chosen(PortSelector.Port... ports) {
-        PortSelector.Choice choice = select(node(Node.AUTO, GidSelector.AUTO, null), Set.of(), ports);
+        PortSelector.Choice choice = select(node(Rail.AUTO, GidSelector.AUTO, null), Set.of(), ports);
         return choice.port().device() + " " + choice.gid().gid();
     }
 
@@ -179,20 +179,9 @@ class PortSelectorTests {
                         new GidEntry(Gid.parse(STABLE), 0, 1, GidType.ROCE_V2, 102),
                         new GidEntry(Gid.parse(STABLE), 1, 1, GidType.ROCE_V2, 103)));
         for (String scope : List.of("eth3", "103", "eth2", "102")) {
-            Node node = new Node(
-                    "lab",
-                    "a",
-                    "a",
-                    0,
-                    GidSelector.AUTO,
-                    InetAddress.ofLiteral(STABLE),
-                    scope,
-                    List.of(),
-                    Promises.NONE,
-                    Map.of(),
-                    Node.DEFAULT_JAVA,
-                    Map.of(),
-                    null);
+            Rail rail = new Rail(
+                    "", "a", 0, GidSelector.AUTO, InetAddress.ofLiteral(STABLE), scope, Promises.NONE, null);
+            Node node = new Node("lab", "a", List.of(), Node.DEFAULT_JAVA, Map.of(), List.of(rail));
             assertThat(select(node, Set.of(), port).gid().interfaceIndex())
                     .as(scope)
                     .isEqualTo(scope.endsWith("3") ? 103 : 102);
@@ -212,7 +201,7 @@ class PortSelectorTests {
                         .gid()
                         .index())
                 .isEqualTo(0);
-        assertThat(select(node(Node.AUTO, GidSelector.AUTO, "192.0.2.1"), Set.of(), a, b)
+        assertThat(select(node(Rail.AUTO, GidSelector.AUTO, "192.0.2.1"), Set.of(), a, b)
                         .port())
                 .isEqualTo(b);
     }
@@ -220,7 +209,7 @@ class PortSelectorTests {
     /** The GIDs of InfiniBand have the same prefix, and say nothing of addresses. */
     @Test
     void ofInfiniBandTheAddressOfItsInterfaceCounts() {
-        Node open = node(Node.AUTO, GidSelector.AUTO, null);
+        Node open = node(Rail.AUTO, GidSelector.AUTO, null);
         PortSelector.Port a = infiniband("a");
         PortSelector.Port b = infiniband("b");
 
@@ -237,7 +226,7 @@ class PortSelectorTests {
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("a/1 has no network interface with an IP address")
                 .hasMessageContaining("b/1 has no network interface with an IP address");
-        assertThat(Optional.of(select(node(Node.AUTO, GidSelector.AUTO, "192.0.2.9"), Set.of(), a, b)))
+        assertThat(Optional.of(select(node(Rail.AUTO, GidSelector.AUTO, "192.0.2.9"), Set.of(), a, b)))
                 .map(choice -> choice.port().device())
                 .contains("a");
     }
@@ -247,7 +236,7 @@ class PortSelectorTests {
     void ofIwarpTheAddressOfItsInterfaceCounts() {
         PortSelector.Port a = iwarp("a", "fe80:77:1::");
         PortSelector.Port b = iwarp("b", "5254:77:2::");
-        Node open = node(Node.AUTO, GidSelector.AUTO, null);
+        Node open = node(Rail.AUTO, GidSelector.AUTO, null);
 
         assertThat(select(open, Set.of("a 192.0.2.1", "b 192.0.2.2"), a, b).port())
                 .isEqualTo(a);

@@ -53,7 +53,7 @@ class FaultsDocsIT {
         // begin code
         Fabric fabric = Fabric.load("microvm");
         Node node = fabric.node("a").orElseThrow();
-        ActiveFault fault = Faults.on(fabric).network(node, NetworkFault.loss(20), Duration.ofMinutes(5));
+        ActiveFault fault = Faults.on(fabric).network(node.port(), NetworkFault.loss(20), Duration.ofMinutes(5));
         try (fault) {
             assertThat(fault.awaitApplied()).contains("netem", "loss 20%");
         }

@@ -95,7 +95,7 @@ class RoutesFaultIT {
     void allComeBackWhenTheLinkIsUp() throws Exception {
         List<String> before = addressesAndRoutes();
         assertThat(before).anyMatch(line -> line.startsWith("default via 10.78.1.254 table 4790"));
-        try (ActiveFault down = Faults.on(fabric).linkDown(fabric.local(), MOST)) {
+        try (ActiveFault down = Faults.on(fabric).linkDown(fabric.local().port(), MOST)) {
             assertThat(down.awaitApplied()).isEqualTo("eth0 is down");
             assertThat(sh("ip route show table all dev eth0; ip -6 route show dev eth0"))
                     .doesNotContain("default", "fd7");
@@ -108,7 +108,7 @@ class RoutesFaultIT {
         List<String> before = addressesAndRoutes();
         for (String address : List.of("10.79.1.1", "10.78.1.1", "fd79:1::1")) {
             try (ActiveFault gone =
-                    Faults.on(fabric).addressRemoved(fabric.local(), InetAddress.ofLiteral(address), MOST)) {
+                    Faults.on(fabric).addressRemoved(fabric.local().port(), InetAddress.ofLiteral(address), MOST)) {
                 assertThat(gone.awaitApplied()).endsWith(" is not on eth0");
             }
             assertThat(addressesAndRoutes()).as(address).isEqualTo(before);
@@ -134,7 +134,7 @@ class RoutesFaultIT {
                 ip -6 route add fd70::/64 dev eth0 src fd81::1
                 """);
         List<ProcessHandle> others = shells();
-        ActiveFault down = Faults.on(fabric).linkDown(fabric.local(), MOST);
+        ActiveFault down = Faults.on(fabric).linkDown(fabric.local().port(), MOST);
         assertThat(down.awaitApplied()).isEqualTo("eth0 is down");
         List<ProcessHandle> ofTheFault =
                 shells().stream().filter(each -> !others.contains(each)).toList();

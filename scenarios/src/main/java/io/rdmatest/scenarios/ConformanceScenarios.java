@@ -31,7 +31,7 @@ public class ConformanceScenarios {
     @RdmaTest
     @DisplayName("the device keeps what the fabric file promises")
     void promises(FabricDevice device, DeviceContext context, RdmaReport report) {
-        Promises promises = device.node().promises();
+        Promises promises = device.rail().promises();
         report.parameter("promises", promises.equals(Promises.NONE) ? "none" : promises);
         assertEquals(
                 List.of(),

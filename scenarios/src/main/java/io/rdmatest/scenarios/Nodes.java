@@ -4,6 +4,8 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.NodePair;
+import io.rdmatest.fabric.NodePort;
+import io.rdmatest.fabric.Rail;
 import io.rdmatest.fabric.Thresholds;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.scenarios.node.NodeFacts;
@@ -26,8 +28,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The places of a run, one for each node that is used; an agent that was lost is started again for the next test. */
 final class Nodes implements AutoCloseable {
-
-    private static final String NO_RAIL = "";
 
     private static final String JAR = "rdmatest-agent.jar";
 
@@ -105,17 +105,20 @@ final class Nodes implements AutoCloseable {
 
     /** Returns the rails of the fabric; one without a name if it has none. */
     List<String> rails() {
-        return fabric.rails().isEmpty() ? List.of(NO_RAIL) : List.copyOf(fabric.rails());
+        return fabric.nodes().stream()
+                .flatMap(node -> node.rails().stream().map(Rail::name))
+                .distinct()
+                .toList();
     }
 
     List<String> names() {
-        return on(NO_RAIL);
+        return fabric.nodes().stream().map(Node::name).toList();
     }
 
     /** Returns the names of the nodes that a rail connects. */
     List<String> on(String rail) {
         return fabric.nodes().stream()
-                .filter(node -> rail.equals(NO_RAIL) || node.rails().containsKey(rail))
+                .filter(node -> node.rails().stream().anyMatch(each -> each.name().equals(rail)))
                 .map(Node::name)
                 .toList();
     }
@@ -123,8 +126,7 @@ final class Nodes implements AutoCloseable {
     /** Returns the switch that a node's port on a rail is cabled to; null if the file does not name it. */
     @Nullable
     String leaf(String name, String rail) {
-        Node node = fabric.nodeNamed(name);
-        return (rail.equals(NO_RAIL) ? node : node.onRail(rail)).leaf();
+        return fabric.nodeNamed(name).onRail(rail).rail().leaf();
     }
 
     /**
@@ -134,9 +136,7 @@ final class Nodes implements AutoCloseable {
      * @throws io.rdmatest.peer.PeerLostException if its agent can't be started
      */
     Place place(String name, String rail) {
-        Node node = fabric.nodeNamed(name);
-        Seat seat = seat(node);
-        return rail.equals(NO_RAIL) ? seat.place() : seat.onRail(rail);
+        return seat(fabric.nodeNamed(name)).onRail(rail);
     }
 
     /**
@@ -203,7 +203,8 @@ final class Nodes implements AutoCloseable {
 
         synchronized Place onRail(String rail) {
             Place whole = place();
-            return rails.computeIfAbsent(rail, name -> whole.onRail(node.onRail(name)));
+            NodePort port = node.onRail(rail);
+            return port.equals(node.port()) ? whole : rails.computeIfAbsent(rail, name -> whole.onRail(port));
         }
 
         synchronized void close() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Rail;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.scenarios.node.NodeRoles;
@@ -23,7 +24,7 @@ class NodesDocsIT {
     @RdmaTest(timeout = "400 s")
     void rolesRunInTheirPlaces(FabricDevice device) {
         // begin places
-        Node other = new Node("mine", "other", Node.AUTO, 0, GidSelector.AUTO, null, List.of());
+        Node other = new Node("mine", "other", Rail.AUTO, 0, GidSelector.AUTO, null, List.of());
         try (Place here = Place.here(device);
                 Place there =
                         Place.inChildProcess(other, PeerSettings.defaults().withStart(Duration.ofMinutes(3)))) {

@@ -3,6 +3,7 @@ package io.rdmatest.fabric.fault;
 import io.rdmatest.Deadline;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePort;
 import io.rdmatest.peer.PosixShell;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -89,19 +90,20 @@ public final class ActiveFault implements AutoCloseable {
     /**
      * Starts a fault.
      *
-     * @param node the node, with its device and port
+     * @param on the node, with the device and port
      */
-    static ActiveFault start(Node node, String kind, String with, Duration most) {
+    static ActiveFault start(NodePort on, String kind, String with, Duration most) {
         String what = switch (kind) {
             case "network" -> with;
             case "link" -> "link down";
             case "address" -> "address " + with + " removed";
             default -> "device removed";
         };
-        ActiveFault fault = new ActiveFault(node, what, most, kind.equals("network"));
+        ActiveFault fault = new ActiveFault(on.node(), what, most, kind.equals("network"));
         fault.reader.start();
         try {
-            fault.write("kind=" + kind + " device=" + PosixShell.quote(node.device()) + " port=" + node.port()
+            fault.write("kind=" + kind + " device=" + PosixShell.quote(on.rail().device()) + " port="
+                    + on.rail().port()
                     + " most=" + most.toSeconds() + " with=" + PosixShell.quote(with) + "\n" + script());
             fault.await("ready", STEP);
             synchronized (fault) {

@@ -3,7 +3,8 @@ package io.rdmatest.fabric.fault;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
-import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePort;
+import io.rdmatest.fabric.Rail;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -15,9 +16,9 @@ import java.time.temporal.ChronoUnit;
  * case after a given time. Faults affect the network interface below the node's RDMA device. The node needs tc(8),
  * ip(8) and rdma(8), and its user must be root.
  *
- * <p>On this host the device is that of {@link Node#resolve()}. On another host an unspecified device or port means the
- * only active one; if there are several, faults are rejected. For another device than the file's use {@link
- * Node#onPort}, for a rail {@link Node#onRail}.
+ * <p>On this host the device is that of {@link NodePort#resolve()}. On another host an unspecified device or port means
+ * the only active one; if there are several, faults are rejected. For another device than the file's use {@link
+ * NodePort#onPort}, for a rail {@link io.rdmatest.fabric.Node#onRail}.
  */
 public final class Faults {
 
@@ -64,19 +65,19 @@ public final class Faults {
      * Applies a network fault to the RoCE packets that a node sends with soft-RoCE. Other traffic of the interface,
      * such as that of the node's shell, is not affected.
      *
-     * @param node a node of the fabric
+     * @param on a port of a node of the fabric
      * @param fault the fault
      * @param most the time after which it ends by itself, 1 second … 1 hour, in whole seconds; closing it later fails
      * @return the applied fault
      * @throws FabricException if the fault could not be applied; the message says why
      * @throws IllegalArgumentException if the fault has no effect, or the node does not belong to this fabric
      */
-    public ActiveFault network(Node node, NetworkFault fault, Duration most) {
+    public ActiveFault network(NodePort on, NetworkFault fault, Duration most) {
         if (!fault.isAny()) {
             throw new IllegalArgumentException(
                     "The network fault has no effect: set at least one of its values" + " above 0");
         }
-        ActiveFault active = start(node, "network", fault.netem(), most);
+        ActiveFault active = start(on, "network", fault.netem(), most);
         try {
             active.awaitApplied();
             return active;
@@ -94,14 +95,14 @@ public final class Faults {
      * <p>If the connection to the node uses the same interface, the fault can't be ended early. It ends after its time,
      * and the connection must survive until then.
      *
-     * @param node a node of the fabric
+     * @param on a port of a node of the fabric
      * @param most the longest time, 1 second … 1 hour, in whole seconds; closing the fault ends it earlier
      * @return the starting fault, see {@link ActiveFault#awaitApplied()}
      * @throws FabricException if the fault could not be applied; the message says why
      * @throws IllegalArgumentException if the node does not belong to this fabric
      */
-    public ActiveFault linkDown(Node node, Duration most) {
-        return start(node, "link", "", most);
+    public ActiveFault linkDown(NodePort on, Duration most) {
+        return start(on, "link", "", most);
     }
 
     /**
@@ -112,14 +113,14 @@ public final class Faults {
      * device may wait forever for this process. Such a program gets {@code IBV_EVENT_DEVICE_FATAL}. Posts to its queue pairs may
      * fail with {@code EIO} from then on.
      *
-     * @param node a node of the fabric
+     * @param on a port of a node of the fabric
      * @param most the longest time, 1 second … 1 hour, in whole seconds; closing the fault ends it earlier
      * @return the starting fault, see {@link ActiveFault#awaitApplied()}
      * @throws FabricException if the fault could not be applied; the message says why
      * @throws IllegalArgumentException if the node does not belong to this fabric
      */
-    public ActiveFault removeDevice(Node node, Duration most) {
-        return start(node, "removal", "", most);
+    public ActiveFault removeDevice(NodePort on, Duration most) {
+        return start(on, "removal", "", most);
     }
 
     /**
@@ -130,35 +131,35 @@ public final class Faults {
      * connections from and to the address fail. A connection may outlive its address: on soft-RoCE up to 4 s were seen with
      * Linux 7.3, and none with 6.1. If the connection to the node uses the address, see {@link #linkDown}.
      *
-     * @param node a node of the fabric
+     * @param on a port of a node of the fabric
      * @param address an address of that interface without a limited lifetime
      * @param most the longest time, 1 second … 1 hour, in whole seconds; closing the fault ends it earlier
      * @return the starting fault, see {@link ActiveFault#awaitApplied()}
      * @throws FabricException if the fault could not be applied; the message says why
      * @throws IllegalArgumentException if the node does not belong to this fabric
      */
-    public ActiveFault addressRemoved(Node node, InetAddress address, Duration most) {
+    public ActiveFault addressRemoved(NodePort on, InetAddress address, Duration most) {
         // The scope of a link-local address is dropped, because it names an interface of this host.
-        return start(node, "address", address.getHostAddress().replaceFirst("%.*", ""), most);
+        return start(on, "address", address.getHostAddress().replaceFirst("%.*", ""), most);
     }
 
-    private ActiveFault start(Node node, String kind, String with, Duration most) {
-        if (fabric.nodes().stream().noneMatch(each -> each.name().equals(node.name()))) {
-            throw new IllegalArgumentException("Node " + node.name() + " is not one of fabric " + fabric);
+    private ActiveFault start(NodePort on, String kind, String with, Duration most) {
+        if (fabric.nodes().stream().noneMatch(each -> each.name().equals(on.node().name()))) {
+            throw new IllegalArgumentException("Node " + on.node().name() + " is not one of fabric " + fabric);
         }
         if (most.toSeconds() < 1 || most.compareTo(MOST) > 0) {
             throw new IllegalArgumentException(
                     "The duration of a fault is " + most + ": allowed are 1 second to 1 hour");
         }
-        return ActiveFault.start(located(node), kind, with, most.truncatedTo(ChronoUnit.SECONDS));
+        return ActiveFault.start(located(on), kind, with, most.truncatedTo(ChronoUnit.SECONDS));
     }
 
     /** Resolves the device: the shell would take the first one by name, but tests choose it by its GIDs, too. */
-    private static Node located(Node node) {
-        if (!node.isLocal() || !node.device().equals(Node.AUTO) && node.port() != 0) {
-            return node;
+    private static NodePort located(NodePort on) {
+        if (!on.node().isLocal() || !on.rail().device().equals(Rail.AUTO) && on.rail().port() != 0) {
+            return on;
         }
-        FabricDevice found = node.resolve();
-        return node.onPort(found.device().name(), found.port());
+        FabricDevice found = on.resolve();
+        return on.onPort(found.device().name(), found.port());
     }
 }

@@ -48,15 +48,15 @@ class FaultsTests {
         Node other = Fabric.load("microvm-2").remoteNodes().getFirst();
 
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> faults.network(fabric.local(), NetworkFault.loss(0), MINUTE))
+                .isThrownBy(() -> faults.network(fabric.local().port(), NetworkFault.loss(0), MINUTE))
                 .withMessage("The network fault has no effect: set at least one of its values above 0");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> faults.linkDown(other, MINUTE))
+                .isThrownBy(() -> faults.linkDown(other.port(), MINUTE))
                 .withMessageStartingWith("Node b is not one of fabric fragile");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> faults.linkDown(fabric.local(), Duration.ofMillis(999)))
+                .isThrownBy(() -> faults.linkDown(fabric.local().port(), Duration.ofMillis(999)))
                 .withMessage("The duration of a fault is PT0.999S: allowed are 1 second to 1 hour");
-        assertThatIllegalArgumentException().isThrownBy(() -> faults.linkDown(fabric.local(), Duration.ofHours(2)));
+        assertThatIllegalArgumentException().isThrownBy(() -> faults.linkDown(fabric.local().port(), Duration.ofHours(2)));
     }
 
     @Test
@@ -64,17 +64,17 @@ class FaultsTests {
         Fabric fabric = fabric("  - { name: a }\n  - { name: b, launch: [env], device: none_0 }\n");
         Node b = fabric.nodeNamed("b");
 
-        assertThatThrownBy(() -> Faults.on(fabric).network(b, NetworkFault.loss(1), MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric).network(b.port(), NetworkFault.loss(1), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith("fault 'loss 1%' on node b: no active port of device none_0; seen: ");
-        assertThatThrownBy(() -> Faults.on(fabric).removeDevice(b, MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric).removeDevice(b.port(), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith("fault 'device removed' on node b: no active port of device none_0; seen: ");
-        assertThatThrownBy(() -> Faults.on(fabric).addressRemoved(b, InetAddress.ofLiteral("fe80::1"), MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric).addressRemoved(b.port(), InetAddress.ofLiteral("fe80::1"), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith(
                         "fault 'address fe80:0:0:0:0:0:0:1 removed' on node b: no active port of device none_0");
-        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.local().onPort("none_0", 1), MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.local().port().onPort("none_0", 1), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith("fault 'link down' on node a: no active port of device none_0");
     }
@@ -96,7 +96,7 @@ class FaultsTests {
         Fabric fabric = hasty();
         Node b = fabric.nodeNamed("b");
 
-        ActiveFault loss = Faults.on(fabric).network(b, NetworkFault.loss(1), MINUTE);
+        ActiveFault loss = Faults.on(fabric).network(b.port(), NetworkFault.loss(1), MINUTE);
         await().until(() -> !loss.statistics().isEmpty());
         assertThatThrownBy(loss::close)
                 .isInstanceOf(FabricException.class)
@@ -105,7 +105,7 @@ class FaultsTests {
                                 + " test ran on a good network; give it more time (at most 3600 s), or do less meanwhile");
         loss.close();
 
-        ActiveFault awaited = Faults.on(fabric).network(b, NetworkFault.loss(1), MINUTE);
+        ActiveFault awaited = Faults.on(fabric).network(b.port(), NetworkFault.loss(1), MINUTE);
         awaited.awaitEnd();
         awaited.close();
     }
@@ -114,7 +114,7 @@ class FaultsTests {
     void aGreetingWithoutTheEndOfALineDoesNoHarm() throws IOException {
         Fabric fabric = hasty("printf 'Welcome '; ");
 
-        ActiveFault down = Faults.on(fabric).linkDown(fabric.nodeNamed("b"), MINUTE);
+        ActiveFault down = Faults.on(fabric).linkDown(fabric.nodeNamed("b").port(), MINUTE);
         await().until(() -> !down.statistics().isEmpty());
         down.close();
     }
@@ -123,7 +123,7 @@ class FaultsTests {
     void aPromptIsToldWithTheFailure() throws IOException {
         Fabric fabric = fabric("  - { name: a }\n  - { name: b, launch: [sh, -c, 'printf \"Password: \"', --] }\n");
 
-        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.nodeNamed("b"), MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.nodeNamed("b").port(), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("and wrote: ")
                 .hasMessageContaining("Password: ");
@@ -133,7 +133,7 @@ class FaultsTests {
     void theEndOfAnotherFaultMayBeWaitedFor() throws IOException {
         Fabric fabric = hasty();
 
-        ActiveFault down = Faults.on(fabric).linkDown(fabric.nodeNamed("b"), MINUTE);
+        ActiveFault down = Faults.on(fabric).linkDown(fabric.nodeNamed("b").port(), MINUTE);
         await().until(() -> !down.statistics().isEmpty());
         down.close();
     }
@@ -146,12 +146,12 @@ class FaultsTests {
                   - { name: c, launch: [no-such-program] }
                 """);
 
-        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.node("b").orElseThrow(), MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.node("b").orElseThrow().port(), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith(
                         "fault 'link down' on node b: the node ended before it said 'ready', and wrote: ")
                 .hasMessageContaining("no such host");
-        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.node("c").orElseThrow(), MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.node("c").orElseThrow().port(), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("'no-such-program setsid -w sh' can't be started");
     }

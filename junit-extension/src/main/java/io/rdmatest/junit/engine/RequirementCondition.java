@@ -233,7 +233,7 @@ public abstract class RequirementCondition<A extends Annotation> implements Exec
     }
 
     public static Promises promises(RunDevice device) {
-        return device.require().node().promises();
+        return device.require().rail().promises();
     }
 
     protected static <E extends Enum<E>> String oneOf(E[] values) {

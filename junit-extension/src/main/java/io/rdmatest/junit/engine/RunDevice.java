@@ -9,8 +9,8 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
-import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePort;
 import io.rdmatest.junit.DeviceTransport;
 import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.verbs.DeviceAttributes;
@@ -30,7 +30,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.ExtensionConfigurationException;
@@ -70,7 +69,7 @@ public final class RunDevice {
         RuntimeException problem = null;
         try {
             selected = fabric(request);
-            resolved = node(selected, request).resolve();
+            resolved = port(selected, request).resolve();
         } catch (FabricException | RdmaException e) {
             problem = e;
         }
@@ -83,24 +82,22 @@ public final class RunDevice {
         return Fabric.load(request.fabric(), request.rail(), request.device());
     }
 
-    private static Node node(Fabric fabric, Request request) {
+    private static NodePort port(Fabric fabric, Request request) {
         String name = request.selection().name();
         return switch (request.selection().kind()) {
-            case RUN -> fabric.local();
-            case DEVICE -> nodeOn(fabric, name);
-            case NODE -> fabric.nodeNamed(name);
+            case RUN -> fabric.local().port();
+            case DEVICE -> portOf(fabric, name);
+            case NODE -> fabric.nodeNamed(name).port();
         };
     }
 
     /** What the fabric's file says about the device holds wherever the device is meant. */
-    private static Node nodeOn(Fabric fabric, String name) {
+    private static NodePort portOf(Fabric fabric, String name) {
         List<Node> local = fabric.nodes().stream().filter(Node::isLocal).toList();
-        Stream<Node> onRails =
-                local.stream().flatMap(node -> node.rails().keySet().stream().map(node::onRail));
-        return Stream.concat(local.stream(), onRails)
-                .filter(node -> node.device().equals(name))
+        return Stream.concat(local.stream().map(Node::port), local.stream().flatMap(node -> node.ports().stream()))
+                .filter(port -> port.rail().device().equals(name))
                 .findFirst()
-                .orElseGet(() -> fabric.localOn(name));
+                .orElseGet(() -> fabric.localOn(name).port());
     }
 
     /**
@@ -197,17 +194,9 @@ public final class RunDevice {
         List<FabricDevice> devices = new ArrayList<>();
         for (GidEntry entry : context().gidTable(base.port())) {
             if (!entry.gid().isZero() && base.isUsable(entry)) {
-                Node node = base.node();
-                GidSelector index = new GidSelector(OptionalInt.of(entry.index()), null, null);
-                devices.add(new Node(
-                                node.fabric(),
-                                node.name(),
-                                name(),
-                                base.port(),
-                                index,
-                                null,
-                                node.launch(),
-                                node.promises())
+                devices.add(new NodePort(base.node(), base.rail())
+                        .onPort(name(), base.port())
+                        .onGid(entry.index())
                         .resolve());
             }
         }

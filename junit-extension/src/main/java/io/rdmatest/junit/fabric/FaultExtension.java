@@ -7,6 +7,7 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePort;
 import io.rdmatest.fabric.fault.ActiveFault;
 import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
@@ -121,10 +122,10 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
     }
 
     /** The test may be on another device of its node than the fabric's file names, or leave that open. */
-    private static Node met(Node node, FabricDevice device) {
+    private static NodePort met(Node node, FabricDevice device) {
         return node.name().equals(device.node().name())
-                ? node.onPort(device.device().name(), device.port())
-                : node;
+                ? node.port().onPort(device.device().name(), device.port())
+                : node.port();
     }
 
     private static @Nullable Fault nearest(ExtensionContext context) {

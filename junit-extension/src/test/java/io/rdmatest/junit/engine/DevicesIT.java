@@ -380,10 +380,10 @@ class DevicesIT {
     static class RailsTestCase {
         @RdmaTest
         void each(@OnDevice("rxe0") FabricDevice first, @OnDevice("rxe1") FabricDevice second, FabricDevice ofTheRun) {
-            assertThat(first.node().rails()).containsOnlyKeys("one");
+            assertThat(first.node().railNames()).containsExactly("one");
             assertThat(ofTheRun.device()).isEqualTo(first.device());
             assertThat(second.device().name()).isEqualTo("rxe1");
-            assertThat(second.node().rails()).isEmpty();
+            assertThat(second.node().railNames()).isEmpty();
         }
     }
 
@@ -557,16 +557,17 @@ class DevicesIT {
         Faults faults = Faults.on(fabric);
         FabricDevice found = fabric.local().resolve();
         assertThat(found.device().name()).isEqualTo("rxe1");
-        try (ActiveFault loss = faults.network(fabric.local(), NetworkFault.loss(3), Duration.ofMinutes(1))) {
+        try (ActiveFault loss = faults.network(fabric.local().port(), NetworkFault.loss(3), Duration.ofMinutes(1))) {
             assertThat(loss.awaitApplied()).startsWith(SecondDevice.INTERFACE + ":");
             requireLossOn(found);
         }
-        try (ActiveFault down = faults.linkDown(fabric.local(), Duration.ofMinutes(1))) {
+        try (ActiveFault down = faults.linkDown(fabric.local().port(), Duration.ofMinutes(1))) {
             assertThat(down.awaitApplied()).isEqualTo(SecondDevice.INTERFACE + " is down");
             assertThat(NetworkInterface.getByName("eth0").isUp()).isTrue();
         }
         // What runs on another host chooses by what it sees there.
-        assertThatThrownBy(() -> faults.network(fabric.nodeNamed("b"), NetworkFault.loss(3), Duration.ofMinutes(1)))
+        assertThatThrownBy(() -> faults.network(
+                        fabric.nodeNamed("b").port(), NetworkFault.loss(3), Duration.ofMinutes(1)))
                 .isInstanceOf(FabricException.class)
                 .hasMessage("fault 'loss 3%' on node b: the node's device, auto, may be each of rxe0/1, rxe1/1;"
                         + " name device and port in the fabric's file, or the rail of the node");

@@ -11,6 +11,7 @@ import io.rdmatest.fabric.FabricCheck.Result;
 import io.rdmatest.fabric.FabricCheck.Unknown;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Rail;
 import io.rdmatest.scenarios.command.JsonCommand;
 import io.rdmatest.scenarios.command.Outcome;
 import io.rdmatest.scenarios.options.DurationText;
@@ -117,7 +118,8 @@ final class FabricCheckCommand extends JsonCommand {
             // A machine has neither this host's adapters nor its network.
             boolean anywhere = fabric.nodes().stream()
                     .allMatch(node -> node.isLocal()
-                            && List.of(Node.AUTO, DEVICE_OF_MACHINE).contains(node.device()));
+                            && List.of(Rail.AUTO, DEVICE_OF_MACHINE)
+                                    .contains(node.port().rail().device()));
             return anywhere ? OPTIONS_ARE_RIGHT : ON_THIS_HOST;
         } catch (FabricException e) {
             return ON_THIS_HOST;

@@ -2,8 +2,7 @@ package io.rdmatest.scenarios.command;
 
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.fabric.GidSelector;
-import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePort;
 import io.rdmatest.scenarios.role.RoleContext;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -33,19 +32,11 @@ public final class CommandContext implements RoleContext {
             if (common.device().isPresent()) {
                 fabric = fabric.withDevice(common.device().get());
             }
-            found = select(fabric.local()).resolve();
+            NodePort local = fabric.local().port();
+            found = (common.gidIndex().isEmpty() ? local : local.onGid(common.gidIndex().getAsInt())).resolve();
             device = found;
         }
         return found;
-    }
-
-    private Node select(Node node) {
-        if (common.gidIndex().isEmpty()) {
-            return node;
-        }
-        GidSelector gid = GidSelector.ofIndex(common.gidIndex().getAsInt());
-        return new Node(
-                node.fabric(), node.name(), node.device(), node.port(), gid, null, node.launch(), node.promises());
     }
 
     @Override

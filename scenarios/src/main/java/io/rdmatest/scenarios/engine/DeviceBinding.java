@@ -89,7 +89,7 @@ public final class DeviceBinding {
             return;
         }
         FabricDevice wanted = context.device();
-        boolean byIndex = wanted.node().gid().index().isPresent()
+        boolean byIndex = wanted.rail().gid().index().isPresent()
                 && wanted.portAttributes().linkLayer() == LinkLayer.ETHERNET;
         AddressHandleAttributes vector = byIndex ? queuePair.query().addressVector() : null;
         require(wanted, queuePair.deviceName(), vector == null ? wanted.port() : vector.port(), queuePair.describe());

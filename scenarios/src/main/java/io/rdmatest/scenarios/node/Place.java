@@ -4,6 +4,7 @@ import io.rdmatest.Cause;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePort;
 import io.rdmatest.peer.Peer;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.peer.PreparedClasses;
@@ -34,16 +35,16 @@ public final class Place implements AutoCloseable {
     private final String name;
     private final Supplier<FabricDevice> device;
     private final @Nullable Peer peer;
-    private final @Nullable Node node;
+    private final @Nullable NodePort on;
     private final boolean owner;
     private final Object looking = new Object();
     private @Nullable NodeFacts facts;
 
-    private Place(String name, Supplier<FabricDevice> device, @Nullable Peer peer, @Nullable Node node, boolean owner) {
+    private Place(String name, Supplier<FabricDevice> device, @Nullable Peer peer, @Nullable NodePort on, boolean owner) {
         this.name = name;
         this.device = device;
         this.peer = peer;
-        this.node = node;
+        this.on = on;
         this.owner = owner;
     }
 
@@ -84,7 +85,7 @@ public final class Place implements AutoCloseable {
         }
         command.addAll(PreparedClasses.options());
         command.addAll(List.of("-cp", classPath, RoleAgent.class.getName()));
-        return remote(Peer.start(node.name(), command, settings), node);
+        return remote(Peer.start(node.name(), command, settings), node.port(), true);
     }
 
     /**
@@ -99,21 +100,19 @@ public final class Place implements AutoCloseable {
      */
     public static Place on(Node node, Path agent, PeerSettings settings) {
         String java = node.java().equals(Node.DEFAULT_JAVA) ? null : node.java();
-        return remote(Peer.launch(node.name(), node.launch(), java, node.environment(), agent, settings), node);
+        return remote(
+                Peer.launch(node.name(), node.launch(), java, node.environment(), agent, settings), node.port(), true);
     }
 
-    private static Place remote(Peer peer, Node node) {
-        return remote(peer, node, true);
-    }
-
-    private static Place remote(Peer peer, Node node, boolean owner) {
+    private static Place remote(Peer peer, NodePort on, boolean owner) {
+        String name = on.node().name();
         return new Place(
-                node.name(),
+                name,
                 () -> {
-                    throw new IllegalStateException("The device of node " + node.name() + " is not this JVM's");
+                    throw new IllegalStateException("The device of node " + name + " is not this JVM's");
                 },
                 peer,
-                node,
+                on,
                 owner);
     }
 
@@ -123,7 +122,7 @@ public final class Place implements AutoCloseable {
      * @param rail the node on its rail
      * @throws io.rdmatest.fabric.FabricException if the node is this host and has no such device
      */
-    public Place onRail(Node rail) {
+    public Place onRail(NodePort rail) {
         if (peer == null) {
             return here(rail.resolve());
         }
@@ -146,7 +145,7 @@ public final class Place implements AutoCloseable {
 
     /** Returns the command that runs another command on the node; empty for this host. */
     public List<String> launch() {
-        return node == null ? List.of() : node.launch();
+        return on == null ? List.of() : on.node().launch();
     }
 
     /** Returns the device for roles in this JVM; empty for another JVM. */
@@ -175,7 +174,7 @@ public final class Place implements AutoCloseable {
 
     /** Returns the IP address at which rdma_cm of other places reaches this one's device. */
     public InetAddress address() {
-        InetAddress known = node == null ? null : node.address();
+        InetAddress known = on == null ? null : on.rail().address();
         return known != null ? known : facts().address();
     }
 
@@ -201,8 +200,8 @@ public final class Place implements AutoCloseable {
      */
     <R> Role<R> placed(String title, Role<R> role, @Nullable Place other) {
         InetAddress target = other == null || other == this ? null : addressOf(other);
-        if (peer != null && node != null) {
-            return new RemoteRun<>(title, peer, node, target, role);
+        if (peer != null && on != null) {
+            return new RemoteRun<>(title, peer, on, target, role);
         }
         return target == null
                 ? role

@@ -2,7 +2,9 @@ package io.rdmatest.scenarios.node;
 
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePort;
 import io.rdmatest.fabric.Promises;
+import io.rdmatest.fabric.Rail;
 import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
@@ -29,35 +31,26 @@ record PlacedNode(
         String scope,
         @Nullable InetAddress peer) {
 
-    static PlacedNode of(Node node, @Nullable InetAddress peer) {
-        OptionalInt index = node.gid().index();
+    static PlacedNode of(NodePort on, @Nullable InetAddress peer) {
+        Rail rail = on.rail();
+        OptionalInt index = rail.gid().index();
         return new PlacedNode(
-                node.fabric(),
-                node.name(),
-                node.device(),
-                node.port(),
+                on.node().fabric(),
+                on.node().name(),
+                rail.device(),
+                rail.port(),
                 index.isPresent() ? index.getAsInt() : null,
-                node.gid().type(),
-                node.gid().family(),
-                node.address(),
-                node.scope(),
+                rail.gid().type(),
+                rail.gid().family(),
+                rail.address(),
+                rail.scope(),
                 peer);
     }
 
     Node toNode() {
-        return new Node(
-                fabric,
-                name,
-                device,
-                port,
-                new GidSelector(gidIndex == null ? OptionalInt.empty() : OptionalInt.of(gidIndex), gidType, gidFamily),
-                address,
-                scope,
-                List.of(),
-                Promises.NONE,
-                Map.of(),
-                Node.DEFAULT_JAVA,
-                Map.of(),
-                null);
+        GidSelector gid =
+                new GidSelector(gidIndex == null ? OptionalInt.empty() : OptionalInt.of(gidIndex), gidType, gidFamily);
+        Rail rail = new Rail("", device, port, gid, address, scope, Promises.NONE, null);
+        return new Node(fabric, name, List.of(), Node.DEFAULT_JAVA, Map.of(), List.of(rail));
     }
 }

@@ -3,7 +3,7 @@ package io.rdmatest.scenarios.node;
 import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePort;
 import io.rdmatest.peer.LineKind;
 import io.rdmatest.peer.Peer;
 import io.rdmatest.peer.RemoteRole;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param other the address of the other side; null if it is on the same node
  */
 record RemoteRun<R>(
-        String title, Peer peer, Node node, @Nullable InetAddress other, Role<R> role) implements Role<R> {
+        String title, Peer peer, NodePort on, @Nullable InetAddress other, Role<R> role) implements Role<R> {
 
     private static final Duration SLICE = Duration.ofMillis(20);
     private static final Duration LONG = Duration.ofHours(1);
@@ -35,9 +35,9 @@ record RemoteRun<R>(
     public R run(RoleContext context) {
         RoleTypes.Type<? extends Role<R>, ?, R> type = RoleTypes.of(role);
         RemoteRole remote =
-                peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(node, other)));
+                peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(on, other)));
         Thread ears = Thread.ofPlatform()
-                .name(Thread.currentThread().getName() + "-to-" + node.name())
+                .name(Thread.currentThread().getName() + "-to-" + on.node().name())
                 .daemon(true)
                 .start(() -> forward(context, remote));
         try {

@@ -31,7 +31,7 @@ public final class Addresses {
      */
     public static InetAddress ofFamily(FabricDevice device, InetAddress like) {
         boolean ipv4 = like instanceof Inet4Address;
-        if (device.node().gid().index().isPresent() && device.address() instanceof Inet4Address != ipv4) {
+        if (device.rail().gid().index().isPresent() && device.address() instanceof Inet4Address != ipv4) {
             throw new ScenarioException(
                     Cause.NO_ROUTE,
                     "GID %d of %s is %s, of another address family than %s: choose a GID of the same family, './rdmatest devices' lists them"

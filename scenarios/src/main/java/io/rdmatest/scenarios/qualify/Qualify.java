@@ -6,6 +6,7 @@ import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.NodePair;
+import io.rdmatest.fabric.Rail;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.report.nights.Archive;
 import io.rdmatest.report.nights.Folders;
@@ -427,9 +428,9 @@ public final class Qualify implements Callable<Integer> {
                 new ScenarioJvms.Place(
                         read.microvms(),
                         isReal(read),
-                        read.local().device().equals(Node.AUTO)
+                        read.local().port().rail().device().equals(Rail.AUTO)
                                 ? null
-                                : read.local().device(),
+                                : read.local().port().rail().device(),
                         hardwareSeen(whole)));
         if (jvms.setUp() != 0) {
             return ExitStatus.HOST_NOT_READY.code();
@@ -440,7 +441,7 @@ public final class Qualify implements Callable<Integer> {
                 new RunAbout.FabricName(read.name(), read.source(), rail),
                 read.nodes().stream()
                         .map(node -> new RunAbout.NodeName(
-                                node.name(), List.copyOf(node.rails().keySet())))
+                                node.name(), node.railNames()))
                         .toList(),
                 settings,
                 part ? new RunAbout.Selected(scenarios, known(whole, read)) : null);
@@ -477,7 +478,8 @@ public final class Qualify implements Callable<Integer> {
         String ofMachine = Objects.requireNonNullElse(System.getenv("RDMA_VM_DEVICE"), "rxe0");
         return fabric.microvms() == 0
                 && (fabric.nodes().size() > 1
-                        || !Set.of(Node.AUTO, ofMachine).contains(fabric.local().device()));
+                        || !Set.of(Rail.AUTO, ofMachine)
+                                .contains(fabric.local().port().rail().device()));
     }
 
     /** Returns how many scenarios the last whole run on a fabric had; null if there was none. */

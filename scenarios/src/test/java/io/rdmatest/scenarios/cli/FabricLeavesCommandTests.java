@@ -62,8 +62,8 @@ class FabricLeavesCommandTests {
                         "written: " + written,
                         "every leaf is found");
         Fabric read = Fabric.load(written.toString());
-        assertThat(read.nodeNamed("n01").leaf()).isEqualTo("leaf0");
-        assertThat(read.nodeNamed("n02").leaf()).isEqualTo("leaf1");
+        assertThat(read.nodeNamed("n01").port().rail().leaf()).isEqualTo("leaf0");
+        assertThat(read.nodeNamed("n02").port().rail().leaf()).isEqualTo("leaf1");
     }
 
     @Test
@@ -100,7 +100,7 @@ class FabricLeavesCommandTests {
                         "node n01: leaf0 (the file says old)",
                         "node n02: NOT FOUND: " + second + why,
                         "written: " + written);
-        assertThat(Fabric.load(written.toString()).nodeNamed("n01").leaf()).isEqualTo("leaf0");
+        assertThat(Fabric.load(written.toString()).nodeNamed("n01").port().rail().leaf()).isEqualTo("leaf0");
         out.getBuffer().setLength(0);
         assertThat(leaves(fabric, "--from", topology, other, "--json")).isZero();
         assertThat(new ObjectMapper().readTree(out.toString()).at("/problems/0").asText())

@@ -6,15 +6,15 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.rdmatest.Cause;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
-import io.rdmatest.fabric.Promises;
+import io.rdmatest.fabric.Rail;
 import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.peer.RemoteFailureException;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
-import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
+import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import java.io.File;
 import java.io.OutputStream;
@@ -50,7 +50,7 @@ class NodeRolesTests {
     private final String b = "b" + NAMES.incrementAndGet();
 
     private static Node node(String name, String... launch) {
-        return new Node("test", name, Node.AUTO, 0, GidSelector.AUTO, null, List.of(launch));
+        return new Node("test", name, Rail.AUTO, 0, GidSelector.AUTO, null, List.of(launch));
     }
 
     private static Place child(String name) {
@@ -141,17 +141,10 @@ class NodeRolesTests {
         Node launched = new Node(
                 "test",
                 b,
-                Node.AUTO,
-                0,
-                GidSelector.AUTO,
-                null,
-                "",
                 List.of("env", "WHATEVER=launches"),
-                Promises.NONE,
-                Map.of(),
                 java.toString(),
                 Map.of("OF_NODE", b),
-                null);
+                node(b).rails());
         try (Place there = Place.on(launched, jar, SETTINGS);
                 Place here = Place.on(node(a), jar, SETTINGS)) {
             long pid = there.peer().orElseThrow().pid();

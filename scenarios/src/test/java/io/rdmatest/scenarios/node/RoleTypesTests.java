@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.Promises;
+import io.rdmatest.fabric.Rail;
 import io.rdmatest.peer.LineKind;
 import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.role.Role;
@@ -253,12 +254,13 @@ class RoleTypesTests {
                 new GidSelector(java.util.OptionalInt.empty(), GidSelector.Type.ROCE_V2, GidSelector.Family.IPV6),
                 InetAddress.ofLiteral("192.0.2.12"),
                 List.of("ssh", "b"));
-        for (GidSelector gid : List.of(node.gid(), GidSelector.ofIndex(3), GidSelector.AUTO)) {
-            Node there = new Node("lab", "b", "mlx5_0", 2, gid, node.address(), List.of());
-            Node sent = new Node("lab", "b", "mlx5_0", 2, gid, node.address(), node.launch());
+        Rail rail = node.port().rail();
+        for (GidSelector gid : List.of(rail.gid(), GidSelector.ofIndex(3), GidSelector.AUTO)) {
+            Node there = new Node("lab", "b", "mlx5_0", 2, gid, rail.address(), List.of());
+            Node sent = new Node("lab", "b", "mlx5_0", 2, gid, rail.address(), node.launch());
 
             for (InetAddress peer : new InetAddress[] {null, InetAddress.ofLiteral("fd77::1")}) {
-                PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(sent, peer)), PlacedNode.class);
+                PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(sent.port(), peer)), PlacedNode.class);
 
                 assertThat(read.toNode()).isEqualTo(there);
                 assertThat(read.peer()).isEqualTo(peer);
@@ -269,25 +271,20 @@ class RoleTypesTests {
     /** Its own interface is known there alone. */
     @Test
     void theScopeOfANodesAddressIsSentAsItIs() throws Exception {
-        Node node = new Node(
-                "lab",
-                "b",
+        Rail rail = new Rail(
+                "",
                 "auto",
                 0,
                 GidSelector.AUTO,
                 InetAddress.ofLiteral("fe80::12"),
                 "no-such-here",
-                List.of("ssh", "b"),
                 Promises.NONE,
-                Map.of(),
-                Node.DEFAULT_JAVA,
-                Map.of(),
                 null);
+        Node node = new Node("lab", "b", List.of("ssh", "b"), Node.DEFAULT_JAVA, Map.of(), List.of(rail));
 
-        PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(node, null)), PlacedNode.class);
+        PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(node.port(), null)), PlacedNode.class);
 
-        assertThat(read.toNode().scope()).isEqualTo("no-such-here");
-        assertThat(read.toNode().address()).isEqualTo(node.address());
+        assertThat(read.toNode().rails()).containsExactly(rail);
     }
 
     // ---- random values ----

@@ -34,7 +34,7 @@ class MarkedProcessesTests {
         public static void main(String[] args) {
             Fabric fabric = Fabric.load(args[0]);
             Faults.on(fabric)
-                    .network(fabric.local(), NetworkFault.loss(1), Duration.ofMinutes(1))
+                    .network(fabric.local().port(), NetworkFault.loss(1), Duration.ofMinutes(1))
                     .awaitApplied();
             Runtime.getRuntime().halt(134);
         }

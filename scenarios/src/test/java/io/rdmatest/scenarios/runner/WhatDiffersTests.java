@@ -13,6 +13,7 @@ import io.rdmatest.fabric.FabricCheck.Result;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Rail;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidType;
 import java.io.IOException;
@@ -39,7 +40,7 @@ public class WhatDiffersTests {
         for (int i = 0; i < firmware.length; i++) {
             String name = "n" + (i + 1);
             results.add(new Result(
-                    new Node("lab", name, Node.AUTO, 0, GidSelector.AUTO, null, List.of("ssh", name)),
+                    new Node("lab", name, Rail.AUTO, 0, GidSelector.AUTO, null, List.of("ssh", name)),
                     firmware[i].isEmpty() ? Map.of() : Map.of("host", name, "kernel", "Linux 6.1"),
                     firmware[i].isEmpty() ? List.of() : List.of(place(firmware[i], Map.of())),
                     firmware[i].isEmpty()
@@ -85,7 +86,7 @@ public class WhatDiffersTests {
     }
 
     private static Result local(Result result) {
-        Node here = new Node("lab", "here", Node.AUTO, 0, GidSelector.AUTO, null, List.of());
+        Node here = new Node("lab", "here", Rail.AUTO, 0, GidSelector.AUTO, null, List.of());
         return new Result(here, result.host(), result.places(), result.problems(), result.notes());
     }
 
