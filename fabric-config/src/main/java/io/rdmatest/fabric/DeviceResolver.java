@@ -163,11 +163,11 @@ final class DeviceResolver {
                     ? NetworkInterface.getByIndex(Integer.parseInt(scope))
                     : NetworkInterface.getByName(scope);
             if (network == null) {
-                throw new FabricException(
-                        "the address " + on.rail().addressText() + " of node " + on.node().name()
-                                + " of fabric " + on.node().fabric() + " names the network interface " + scope
-                                + ", which this host does not have; seen: "
-                                + String.join(", ", interfaces()));
+                throw new FabricException("the address " + on.rail().addressText() + " of node "
+                        + on.node().name()
+                        + " of fabric " + on.node().fabric() + " names the network interface " + scope
+                        + ", which this host does not have; seen: "
+                        + String.join(", ", interfaces()));
             }
             return network.getIndex();
         } catch (SocketException e) {

@@ -256,7 +256,8 @@ public final class FabricLeaves {
                     on.rail().leaf(),
                     isStation ? "the neighbour announces neither Bridge nor Router; check that it is a switch" : "");
         } catch (FabricException e) {
-            return new Found(on.node().name(), on.rail().name(), null, on.rail().leaf(), String.valueOf(e.getMessage()));
+            return new Found(
+                    on.node().name(), on.rail().name(), null, on.rail().leaf(), String.valueOf(e.getMessage()));
         }
     }
 

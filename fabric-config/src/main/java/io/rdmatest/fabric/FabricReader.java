@@ -116,8 +116,7 @@ final class FabricReader extends CheckedYaml {
         Node root = compose(text, "a fabric has the keys fabric and nodes");
         List<io.rdmatest.fabric.Node> nodes = List.of();
         Fabric.Terms terms = Fabric.Terms.NONE;
-        Map<String, Node> keys =
-                mapping(withoutExtensions(root), "a fabric", FABRIC_KEYS, List.of("fabric", "nodes"));
+        Map<String, Node> keys = mapping(withoutExtensions(root), "a fabric", FABRIC_KEYS, List.of("fabric", "nodes"));
         if (keys != null) {
             fabric = keys.containsKey("fabric") ? name(keys.get("fabric"), "fabric") : "";
             // Before the nodes, independent of the order in the file: each node inherits the fabric's promises.
@@ -209,8 +208,8 @@ final class FabricReader extends CheckedYaml {
         if (problemCount() > before) {
             return Optional.empty();
         }
-        return Optional.of(
-                new io.rdmatest.fabric.Node(fabric, name, launch, java, environment, rails.isEmpty() ? List.of(only) : rails));
+        return Optional.of(new io.rdmatest.fabric.Node(
+                fabric, name, launch, java, environment, rails.isEmpty() ? List.of(only) : rails));
     }
 
     /** Reads the name of the switch that a port is cabled to; null if there is none. */
@@ -231,11 +230,7 @@ final class FabricReader extends CheckedYaml {
     }
 
     /** Reads the keys of a device, of a node or of a rail; the node's leaf is the default of its rails. */
-    private Rail device(
-            Map<String, Node> keys,
-            String rail,
-            Promises promises,
-            @Nullable String leafOfAll) {
+    private Rail device(Map<String, Node> keys, String rail, Promises promises, @Nullable String leafOfAll) {
         String device = Rail.AUTO;
         int port = 0;
         GidSelector gid = GidSelector.AUTO;
@@ -271,8 +266,7 @@ final class FabricReader extends CheckedYaml {
         return device;
     }
 
-    private List<Rail> rails(
-            Node value, Promises ofNode, @Nullable String leafOfNode) {
+    private List<Rail> rails(Node value, Promises ofNode, @Nullable String leafOfNode) {
         if (!(value instanceof MappingNode mapping) || mapping.getValue().isEmpty()) {
             problem(
                     value,
@@ -283,8 +277,7 @@ final class FabricReader extends CheckedYaml {
         List<Rail> rails = new ArrayList<>();
         for (NodeTuple entry : mapping.getValue()) {
             String rail = name(entry.getKeyNode(), "rail");
-            Map<String, Node> keys =
-                    mapping(entry.getValueNode(), "a rail", RAIL_KEYS, List.of("device"));
+            Map<String, Node> keys = mapping(entry.getValueNode(), "a rail", RAIL_KEYS, List.of("device"));
             if (keys == null) {
                 continue;
             }
@@ -340,7 +333,8 @@ final class FabricReader extends CheckedYaml {
                                 + didYouMean(
                                         name,
                                         others.stream()
-                                                .filter(other -> !node.railNames().contains(other))
+                                                .filter(other ->
+                                                        !node.railNames().contains(other))
                                                 .toList()));
             }
         }
@@ -359,8 +353,7 @@ final class FabricReader extends CheckedYaml {
             return GidSelector.AUTO;
         }
         int before = problemCount();
-        Map<String, Node> keys =
-                mapping(value, "gid", List.of("type", "family", "index"), List.of());
+        Map<String, Node> keys = mapping(value, "gid", List.of("type", "family", "index"), List.of());
         if (keys == null) {
             return GidSelector.AUTO;
         }
@@ -539,14 +532,12 @@ final class FabricReader extends CheckedYaml {
         }
         Map<Thresholds.Percentile, Duration> roundTrip = new EnumMap<>(Thresholds.Percentile.class);
         Node times = keys.get("round-trip");
-        Map<String, Node> percentiles =
-                times == null ? Map.of() : mapping(times, "round-trip", PERCENTILES, List.of());
+        Map<String, Node> percentiles = times == null ? Map.of() : mapping(times, "round-trip", PERCENTILES, List.of());
         if (times != null && percentiles != null && percentiles.isEmpty() && problemCount() == before) {
             problem(times, "round-trip demands nothing; give at least one of " + list(PERCENTILES));
         }
         for (Thresholds.Percentile percentile : Thresholds.Percentile.values()) {
-            Node time =
-                    percentiles == null ? null : percentiles.get(percentile.toString());
+            Node time = percentiles == null ? null : percentiles.get(percentile.toString());
             if (time != null) {
                 roundTrip.put(percentile, duration(time, "round-trip " + percentile));
             }

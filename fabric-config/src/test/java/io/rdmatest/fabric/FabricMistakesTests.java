@@ -407,7 +407,12 @@ class FabricMistakesTests {
     @EnumSource
     void bothKnowEveryCapability(DeviceCapability capability) {
         String text = CORRECT.replace("rate: 100", "capabilities: [" + capability + "]");
-        assertThat(FabricReader.read("x.yaml", text).local().port().rail().promises().capabilities())
+        assertThat(FabricReader.read("x.yaml", text)
+                        .local()
+                        .port()
+                        .rail()
+                        .promises()
+                        .capabilities())
                 .containsExactly(capability);
         assertThat(refusals(text)).isEmpty();
     }

@@ -93,7 +93,8 @@ class FabricReaderTests {
         assertThat(FabricReader.read("lab.yaml", """
                         fabric: lab
                         nodes: [{ name: a, leaf: sw1.example }]
-                        """).local().port().rail().leaf()).isEqualTo("sw1.example");
+                        """).local().port().rail().leaf())
+                .isEqualTo("sw1.example");
         assertThatThrownBy(() -> FabricReader.read("lab.yaml", """
                         fabric: lab
                         nodes:
@@ -176,9 +177,7 @@ class FabricReaderTests {
                       rail0: { device: mlx5_0, address: "FE90::2%no-such-here" }
                       rail1: { device: mlx5_1, address: "fe80::2" }
                 """);
-        assertThat(fabric.nodes().getLast().rails())
-                .extracting(Rail::scope)
-                .containsExactly("no-such-here", "");
+        assertThat(fabric.nodes().getLast().rails()).extracting(Rail::scope).containsExactly("no-such-here", "");
         Rail second = fabric.local().onRail("rail1").rail();
         assertThat(second.address()).isEqualTo(InetAddress.ofLiteral("fe80::1"));
         assertThat(second.scope()).isEqualTo("3");
@@ -266,7 +265,9 @@ class FabricReaderTests {
                     "fabric: lab\nthresholds: { throughput: %s }\npromises: { rate: %s }\nnodes: [{ name: a }]\n"
                             .formatted(rate, rate));
             assertThat(fabric.thresholds().throughput()).as(rate).isEqualTo(Rate.ofGigabitsPerSecond(90));
-            assertThat(fabric.nodes().getFirst().port().rail().promises().rate()).as(rate).isEqualTo(90);
+            assertThat(fabric.nodes().getFirst().port().rail().promises().rate())
+                    .as(rate)
+                    .isEqualTo(90);
         }
     }
 

@@ -59,7 +59,8 @@ class FabricTests {
         assertThat(fabric.microvms()).isEqualTo(4);
         assertThat(fabric.local().name()).isEqualTo("a");
         assertThat(fabric.remoteNodes())
-                .extracting(node -> node.launch() + " " + node.port().rail().address().getHostAddress())
+                .extracting(node ->
+                        node.launch() + " " + node.port().rail().address().getHostAddress())
                 .containsExactly("[on-node, b] 10.77.0.2", "[on-node, c] 10.77.0.3", "[on-node, d] 10.77.0.4");
     }
 
@@ -165,7 +166,8 @@ class FabricTests {
         assertThat(fabric.local().port().rail().name()).isEqualTo("one");
         Rail other = fabric.local().onRail("two").onPort("mlx5_9", 1).rail();
         assertThat(other.name() + " " + other.device() + "/" + other.port()).isEqualTo("two mlx5_9/1");
-        assertThat(other.promises()).isEqualTo(fabric.local().onRail("two").rail().promises());
+        assertThat(other.promises())
+                .isEqualTo(fabric.local().onRail("two").rail().promises());
 
         Fabric two = fabric.onRail("two");
 

@@ -83,7 +83,9 @@ class FabricWriterTests {
         Fabric pinned = reread(text);
         Promises promises = new Promises(Set.of(), 100, 4096, GidSelector.Type.ROCE_V2, false);
         assertThat(pinned.nodes()).extracting(Node::name).containsExactly("a", "b", "c", "d");
-        assertThat(pinned.nodes()).extracting(node -> node.port().rail().promises()).containsOnly(promises);
+        assertThat(pinned.nodes())
+                .extracting(node -> node.port().rail().promises())
+                .containsOnly(promises);
         assertThat(text)
                 .containsOnlyOnce("promises:")
                 .contains(
@@ -139,10 +141,14 @@ class FabricWriterTests {
                                         List.of(place("rail0", 400, 4096, "X8"), place("rail1", 2.5, 1024, "P2")))))
                 .orElseThrow());
 
-        assertThat(pinned.nodeNamed("a").onRail("rail0").rail().promises().rate()).isEqualTo(100);
-        assertThat(pinned.nodeNamed("b").onRail("rail0").rail().promises().rate()).isEqualTo(400);
-        assertThat(pinned.nodeNamed("a").onRail("rail1").rail().promises().rate()).isEqualTo(2.5);
-        assertThat(pinned.nodeNamed("b").onRail("rail1").rail().promises().mtu()).isEqualTo(1024);
+        assertThat(pinned.nodeNamed("a").onRail("rail0").rail().promises().rate())
+                .isEqualTo(100);
+        assertThat(pinned.nodeNamed("b").onRail("rail0").rail().promises().rate())
+                .isEqualTo(400);
+        assertThat(pinned.nodeNamed("a").onRail("rail1").rail().promises().rate())
+                .isEqualTo(2.5);
+        assertThat(pinned.nodeNamed("b").onRail("rail1").rail().promises().mtu())
+                .isEqualTo(1024);
     }
 
     /** But for comments, aliases, and what is as the reader would have it anyway. */

@@ -179,8 +179,8 @@ class PortSelectorTests {
                         new GidEntry(Gid.parse(STABLE), 0, 1, GidType.ROCE_V2, 102),
                         new GidEntry(Gid.parse(STABLE), 1, 1, GidType.ROCE_V2, 103)));
         for (String scope : List.of("eth3", "103", "eth2", "102")) {
-            Rail rail = new Rail(
-                    "", "a", 0, GidSelector.AUTO, InetAddress.ofLiteral(STABLE), scope, Promises.NONE, null);
+            Rail rail =
+                    new Rail("", "a", 0, GidSelector.AUTO, InetAddress.ofLiteral(STABLE), scope, Promises.NONE, null);
             Node node = new Node("lab", "a", List.of(), Node.DEFAULT_JAVA, Map.of(), List.of(rail));
             assertThat(select(node, Set.of(), port).gid().interfaceIndex())
                     .as(scope)

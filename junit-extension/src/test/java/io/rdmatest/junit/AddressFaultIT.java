@@ -108,7 +108,8 @@ class AddressFaultIT {
             }
             if (removed) {
                 String before = ip("address", "show", "dev", netdev);
-                try (ActiveFault fault = Faults.on(fabric).addressRemoved(fabric.local().port(), address, MOST)) {
+                try (ActiveFault fault =
+                        Faults.on(fabric).addressRemoved(fabric.local().port(), address, MOST)) {
                     assertThat(fault.awaitApplied()).endsWith(" is not on " + netdev);
                     requireGone(context, device.port(), address, transfer.awaitFailure());
                     assertThat(awaitEvent(context, AsyncEvent.Type.GID_CHANGE)).isEqualTo("port " + device.port());
@@ -222,8 +223,8 @@ class AddressFaultIT {
 
     @RdmaTest
     void anAddressThatIsNotThereIsToldWithThoseThatAre(FabricDevice device) throws IOException {
-        assertThatThrownBy(() ->
-                        Faults.on(fabric).addressRemoved(fabric.local().port(), InetAddress.ofLiteral("192.0.2.77"), MOST))
+        assertThatThrownBy(() -> Faults.on(fabric)
+                        .addressRemoved(fabric.local().port(), InetAddress.ofLiteral("192.0.2.77"), MOST))
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("192.0.2.77 is no address of " + netdev + " that stays; it has: ")
                 .hasMessageContaining(device.address().getHostAddress());

@@ -118,7 +118,8 @@ final class Nodes implements AutoCloseable {
     /** Returns the names of the nodes that a rail connects. */
     List<String> on(String rail) {
         return fabric.nodes().stream()
-                .filter(node -> node.rails().stream().anyMatch(each -> each.name().equals(rail)))
+                .filter(node ->
+                        node.rails().stream().anyMatch(each -> each.name().equals(rail)))
                 .map(Node::name)
                 .toList();
     }

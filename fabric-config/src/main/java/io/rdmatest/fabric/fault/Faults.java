@@ -144,7 +144,8 @@ public final class Faults {
     }
 
     private ActiveFault start(NodePort on, String kind, String with, Duration most) {
-        if (fabric.nodes().stream().noneMatch(each -> each.name().equals(on.node().name()))) {
+        if (fabric.nodes().stream()
+                .noneMatch(each -> each.name().equals(on.node().name()))) {
             throw new IllegalArgumentException("Node " + on.node().name() + " is not one of fabric " + fabric);
         }
         if (most.toSeconds() < 1 || most.compareTo(MOST) > 0) {
@@ -156,7 +157,8 @@ public final class Faults {
 
     /** Resolves the device: the shell would take the first one by name, but tests choose it by its GIDs, too. */
     private static NodePort located(NodePort on) {
-        if (!on.node().isLocal() || !on.rail().device().equals(Rail.AUTO) && on.rail().port() != 0) {
+        if (!on.node().isLocal()
+                || !on.rail().device().equals(Rail.AUTO) && on.rail().port() != 0) {
             return on;
         }
         FabricDevice found = on.resolve();

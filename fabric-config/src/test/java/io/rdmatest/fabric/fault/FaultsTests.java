@@ -56,7 +56,8 @@ class FaultsTests {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> faults.linkDown(fabric.local().port(), Duration.ofMillis(999)))
                 .withMessage("The duration of a fault is PT0.999S: allowed are 1 second to 1 hour");
-        assertThatIllegalArgumentException().isThrownBy(() -> faults.linkDown(fabric.local().port(), Duration.ofHours(2)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> faults.linkDown(fabric.local().port(), Duration.ofHours(2)));
     }
 
     @Test
@@ -74,7 +75,8 @@ class FaultsTests {
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith(
                         "fault 'address fe80:0:0:0:0:0:0:1 removed' on node b: no active port of device none_0");
-        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.local().port().onPort("none_0", 1), MINUTE))
+        assertThatThrownBy(
+                        () -> Faults.on(fabric).linkDown(fabric.local().port().onPort("none_0", 1), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith("fault 'link down' on node a: no active port of device none_0");
     }
@@ -123,7 +125,8 @@ class FaultsTests {
     void aPromptIsToldWithTheFailure() throws IOException {
         Fabric fabric = fabric("  - { name: a }\n  - { name: b, launch: [sh, -c, 'printf \"Password: \"', --] }\n");
 
-        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.nodeNamed("b").port(), MINUTE))
+        assertThatThrownBy(
+                        () -> Faults.on(fabric).linkDown(fabric.nodeNamed("b").port(), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("and wrote: ")
                 .hasMessageContaining("Password: ");
@@ -146,12 +149,14 @@ class FaultsTests {
                   - { name: c, launch: [no-such-program] }
                 """);
 
-        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.node("b").orElseThrow().port(), MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric)
+                        .linkDown(fabric.node("b").orElseThrow().port(), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith(
                         "fault 'link down' on node b: the node ended before it said 'ready', and wrote: ")
                 .hasMessageContaining("no such host");
-        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.node("c").orElseThrow().port(), MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric)
+                        .linkDown(fabric.node("c").orElseThrow().port(), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("'no-such-program setsid -w sh' can't be started");
     }

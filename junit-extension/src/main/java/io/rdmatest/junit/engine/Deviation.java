@@ -172,7 +172,9 @@ record Deviation(
     private static Set<String> names(ExtensionContext context) {
         Set<String> names = new LinkedHashSet<>();
         boolean hasMethod = false;
-        for (ExtensionContext each = context; each != null; each = each.getParent().orElse(null)) {
+        for (ExtensionContext each = context;
+                each != null;
+                each = each.getParent().orElse(null)) {
             AnnotatedElement element = each.getElement().orElse(null);
             Optional<DeviationKey> key = AnnotationSupport.findAnnotation(element, DeviationKey.class);
             if (key.isPresent()) {

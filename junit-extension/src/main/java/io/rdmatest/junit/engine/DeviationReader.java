@@ -71,7 +71,8 @@ final class DeviationReader extends CheckedYaml {
         if (keys.containsKey("key") == keys.containsKey("test")) {
             problem(item, "a deviation needs either key or test");
         }
-        String key = value(keys.get("key"), "key", text -> matching(text, KEY, "lower-case letters, digits and hyphens"));
+        String key =
+                value(keys.get("key"), "key", text -> matching(text, KEY, "lower-case letters, digits and hyphens"));
         String test = value(
                 keys.get("test"),
                 "test",
@@ -129,7 +130,9 @@ final class DeviationReader extends CheckedYaml {
     }
 
     private static String matching(String text, Pattern pattern, String allowed) {
-        require(pattern.matcher(text).matches(), "%s is no " + (pattern == KEY ? "key" : "test") + "; allowed: " + allowed);
+        require(
+                pattern.matcher(text).matches(),
+                "%s is no " + (pattern == KEY ? "key" : "test") + "; allowed: " + allowed);
         return text;
     }
 
@@ -186,7 +189,6 @@ final class DeviationReader extends CheckedYaml {
         if (min != null && max != null && min.compareTo(max) > 0) {
             problem(value, what + " min " + min + " is newer than max " + max);
         }
-        return release ->
-                (min == null || release.compareTo(min) >= 0) && (max == null || !max.isBefore(release));
+        return release -> (min == null || release.compareTo(min) >= 0) && (max == null || !max.isBefore(release));
     }
 }

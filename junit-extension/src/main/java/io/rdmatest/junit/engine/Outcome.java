@@ -23,9 +23,8 @@ public final class Outcome {
         if (context.getTestMethod().isEmpty() || Choice.isOfInvocations(context)) {
             return Optional.empty();
         }
-        Optional<Deviation> found = Deviation.of(context).stream()
-                .filter(Deviation::isSkip)
-                .findFirst();
+        Optional<Deviation> found =
+                Deviation.of(context).stream().filter(Deviation::isSkip).findFirst();
         if (found.isEmpty() || Configuration.of(context).skips() == Skips.FAIL) {
             return Optional.empty();
         }
@@ -38,13 +37,10 @@ public final class Outcome {
     /** Fails a test that was not to be run where nothing may be skipped. */
     static void beforeEach(ExtensionContext context) {
         if (Configuration.of(context).skips() == Skips.FAIL) {
-            Deviation.of(context).stream()
-                    .filter(Deviation::isSkip)
-                    .findFirst()
-                    .ifPresent(deviation -> {
-                        throw new AssertionFailedError(RdmaConfiguration.SKIPS + "=fail: "
-                                + SkipReason.KNOWN_DEVIATION.because(deviation.words()));
-                    });
+            Deviation.of(context).stream().filter(Deviation::isSkip).findFirst().ifPresent(deviation -> {
+                throw new AssertionFailedError(
+                        RdmaConfiguration.SKIPS + "=fail: " + SkipReason.KNOWN_DEVIATION.because(deviation.words()));
+            });
         }
     }
 

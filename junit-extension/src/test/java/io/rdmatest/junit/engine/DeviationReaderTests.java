@@ -36,16 +36,11 @@ class DeviationReaderTests {
         assertThat(deviations).extracting(Deviation::source).containsExactly("lab.yaml:2", "lab.yaml:10");
         Deviation first = deviations.getFirst();
         assertThat(isOf(first, "rdma_rxe", "6.1.128", "44.0")).isTrue();
-        assertThat(isOf(first, "rdma_rxe", "6.2", "44"))
-                .isFalse();
-        assertThat(isOf(first, "rdma_rxe", "6.1", "39.9"))
-                .isFalse();
-        assertThat(isOf(first, "mlx5_core", "6.1", "44"))
-                .isFalse();
-        assertThat(first.concerns(Set.of("rc-short-receive", "a.B#c"), "c()"))
-                .isTrue();
-        assertThat(first.concerns(Set.of("other", "a.B#c"), "c()"))
-                .isFalse();
+        assertThat(isOf(first, "rdma_rxe", "6.2", "44")).isFalse();
+        assertThat(isOf(first, "rdma_rxe", "6.1", "39.9")).isFalse();
+        assertThat(isOf(first, "mlx5_core", "6.1", "44")).isFalse();
+        assertThat(first.concerns(Set.of("rc-short-receive", "a.B#c"), "c()")).isTrue();
+        assertThat(first.concerns(Set.of("other", "a.B#c"), "c()")).isFalse();
         assertThat(first.explains(new AssertionError("expected LOC_LEN_ERR but was LOC_QP_OP_ERR")))
                 .isTrue();
         assertThat(first.explains(new AssertionError("expected LOC_LEN_ERR but was WR_FLUSH_ERR")))

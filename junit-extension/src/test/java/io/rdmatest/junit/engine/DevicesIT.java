@@ -566,8 +566,8 @@ class DevicesIT {
             assertThat(NetworkInterface.getByName("eth0").isUp()).isTrue();
         }
         // What runs on another host chooses by what it sees there.
-        assertThatThrownBy(() -> faults.network(
-                        fabric.nodeNamed("b").port(), NetworkFault.loss(3), Duration.ofMinutes(1)))
+        assertThatThrownBy(
+                        () -> faults.network(fabric.nodeNamed("b").port(), NetworkFault.loss(3), Duration.ofMinutes(1)))
                 .isInstanceOf(FabricException.class)
                 .hasMessage("fault 'loss 3%' on node b: the node's device, auto, may be each of rxe0/1, rxe1/1;"
                         + " name device and port in the fabric's file, or the rail of the node");

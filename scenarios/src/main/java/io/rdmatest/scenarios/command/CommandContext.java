@@ -33,7 +33,10 @@ public final class CommandContext implements RoleContext {
                 fabric = fabric.withDevice(common.device().get());
             }
             NodePort local = fabric.local().port();
-            found = (common.gidIndex().isEmpty() ? local : local.onGid(common.gidIndex().getAsInt())).resolve();
+            found = (common.gidIndex().isEmpty()
+                            ? local
+                            : local.onGid(common.gidIndex().getAsInt()))
+                    .resolve();
             device = found;
         }
         return found;

@@ -40,7 +40,8 @@ public final class Place implements AutoCloseable {
     private final Object looking = new Object();
     private @Nullable NodeFacts facts;
 
-    private Place(String name, Supplier<FabricDevice> device, @Nullable Peer peer, @Nullable NodePort on, boolean owner) {
+    private Place(
+            String name, Supplier<FabricDevice> device, @Nullable Peer peer, @Nullable NodePort on, boolean owner) {
         this.name = name;
         this.device = device;
         this.peer = peer;

@@ -34,8 +34,7 @@ record RemoteRun<R>(
     @Override
     public R run(RoleContext context) {
         RoleTypes.Type<? extends Role<R>, ?, R> type = RoleTypes.of(role);
-        RemoteRole remote =
-                peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(on, other)));
+        RemoteRole remote = peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(on, other)));
         Thread ears = Thread.ofPlatform()
                 .name(Thread.currentThread().getName() + "-to-" + on.node().name())
                 .daemon(true)

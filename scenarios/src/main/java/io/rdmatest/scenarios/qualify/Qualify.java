@@ -440,8 +440,7 @@ public final class Qualify implements Callable<Integer> {
         RunAbout about = RunAbout.of(
                 new RunAbout.FabricName(read.name(), read.source(), rail),
                 read.nodes().stream()
-                        .map(node -> new RunAbout.NodeName(
-                                node.name(), node.railNames()))
+                        .map(node -> new RunAbout.NodeName(node.name(), node.railNames()))
                         .toList(),
                 settings,
                 part ? new RunAbout.Selected(scenarios, known(whole, read)) : null);

@@ -100,7 +100,12 @@ class FabricLeavesCommandTests {
                         "node n01: leaf0 (the file says old)",
                         "node n02: NOT FOUND: " + second + why,
                         "written: " + written);
-        assertThat(Fabric.load(written.toString()).nodeNamed("n01").port().rail().leaf()).isEqualTo("leaf0");
+        assertThat(Fabric.load(written.toString())
+                        .nodeNamed("n01")
+                        .port()
+                        .rail()
+                        .leaf())
+                .isEqualTo("leaf0");
         out.getBuffer().setLength(0);
         assertThat(leaves(fabric, "--from", topology, other, "--json")).isZero();
         assertThat(new ObjectMapper().readTree(out.toString()).at("/problems/0").asText())

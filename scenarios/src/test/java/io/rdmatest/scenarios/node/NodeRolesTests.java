@@ -15,6 +15,7 @@ import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
+import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import java.io.File;
 import java.io.OutputStream;
@@ -139,12 +140,7 @@ class NodeRolesTests {
         Path java = Files.createSymbolicLink(
                 folder.resolve("java-of-" + b), Path.of(System.getProperty("java.home"), "bin", "java"));
         Node launched = new Node(
-                "test",
-                b,
-                List.of("env", "WHATEVER=launches"),
-                java.toString(),
-                Map.of("OF_NODE", b),
-                node(b).rails());
+                "test", b, List.of("env", "WHATEVER=launches"), java.toString(), Map.of("OF_NODE", b), node(b).rails());
         try (Place there = Place.on(launched, jar, SETTINGS);
                 Place here = Place.on(node(a), jar, SETTINGS)) {
             long pid = there.peer().orElseThrow().pid();

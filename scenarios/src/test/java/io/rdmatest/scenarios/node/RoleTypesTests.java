@@ -260,7 +260,8 @@ class RoleTypesTests {
             Node sent = new Node("lab", "b", "mlx5_0", 2, gid, rail.address(), node.launch());
 
             for (InetAddress peer : new InetAddress[] {null, InetAddress.ofLiteral("fd77::1")}) {
-                PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(sent.port(), peer)), PlacedNode.class);
+                PlacedNode read =
+                        RoleTypes.read("node", RoleTypes.write(PlacedNode.of(sent.port(), peer)), PlacedNode.class);
 
                 assertThat(read.toNode()).isEqualTo(there);
                 assertThat(read.peer()).isEqualTo(peer);
