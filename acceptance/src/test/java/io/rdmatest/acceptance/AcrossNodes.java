@@ -1,6 +1,5 @@
 package io.rdmatest.acceptance;
 
-import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
@@ -10,7 +9,6 @@ import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.node.Place;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
-import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
 import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
@@ -59,12 +57,7 @@ final class AcrossNodes {
     }
 
     private static RpingOptions options() {
-        return RpingOptions.defaults()
-                .withPort(0)
-                .withCount(20)
-                .withSize(1000)
-                .withValidation()
-                .withTimeout(STEP);
+        return RpingOptions.parse("-p 0 -C 20 -S 1000 -V --timeout", STEP);
     }
 
     private static void pings(Path jar) throws IOException {
@@ -79,7 +72,7 @@ final class AcrossNodes {
                                 b,
                                 new RpingRoles.Server(options()),
                                 a,
-                                new RpingRoles.Client(options().withAddress(B)),
+                                new RpingRoles.Client(options().and("-a", B)),
                                 SCENARIO));
             }
             try (Place b = Place.on(NODE_B, jar, SETTINGS)) {
@@ -90,9 +83,9 @@ final class AcrossNodes {
                                 a,
                                 new RpingRoles.Server(options()),
                                 b,
-                                new RpingRoles.Client(options().withAddress(A)),
+                                new RpingRoles.Client(options().and("-a", A)),
                                 SCENARIO));
-                Plan plan = Plan.of(Operation.SEND, 1000, 20, STEP).by(ConnectionMode.RAW, null);
+                Plan plan = Plan.parse("-S 1000 -C 20 --timeout", STEP, "--connection raw");
                 var raw = NodeRoles.runPair(
                         b, new PingPongRoles.Server(plan), a, new PingPongRoles.Client(plan), SCENARIO);
                 System.out.printf(
@@ -149,7 +142,7 @@ final class AcrossNodes {
     private static void waitForTheEnd(Path jar) throws Exception {
         Place b = Place.on(NODE_B, jar, SETTINGS);
         NodeRoles roles = new NodeRoles();
-        roles.start("server", b, new RpingRoles.Server(options().withUnlimitedListening()))
+        roles.start("server", b, new RpingRoles.Server(RpingOptions.parse("-p 0")))
                 .hear("port", STEP);
         System.out.println("serving on " + b);
         // Killed long before; if not, the script sees an exit status that it does not expect.

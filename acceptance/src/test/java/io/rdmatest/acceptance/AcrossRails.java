@@ -49,34 +49,17 @@ final class AcrossRails {
         Node there = new Node("two", "b", "rxe1", 1, GidSelector.AUTO, B, List.of("on-node", "b"));
         try (Place a = Place.here(Fabric.load("auto").withDevice("rxe1").local().resolve());
                 Place b = Place.on(there, Path.of(arguments[0]), SETTINGS)) {
-            RpingOptions rping = RpingOptions.defaults()
-                    .withPort(0)
-                    .withCount(20)
-                    .withSize(1000)
-                    .withValidation()
-                    .withTimeout(STEP);
+            RpingOptions rping = RpingOptions.parse("-p 0 -C 20 -S 1000 -V --timeout", STEP);
             run("rping", a, b, new RpingRoles.Server(rping), new RpingRoles.Client(rping));
-            PingPongRoles.Plan plan = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 1000, 20, STEP);
+            PingPongRoles.Plan plan = PingPongRoles.Plan.parse("-S 1000 -C 20 --timeout", STEP);
             run("ping-pong", a, b, new PingPongRoles.Server(plan), new PingPongRoles.Client(plan));
-            UcmatoseOptions ucmatose = UcmatoseOptions.defaults().withPort(0).withTimeout(STEP);
+            UcmatoseOptions ucmatose = UcmatoseOptions.parse("-p 0 --timeout", STEP);
             run("ucmatose", a, b, new UcmatoseRoles.Server(ucmatose), new UcmatoseRoles.Client(ucmatose));
-            UdaddyOptions udaddy = UdaddyOptions.defaults().withPort(0).withTimeout(STEP);
+            UdaddyOptions udaddy = UdaddyOptions.parse("--port 0 --timeout", STEP);
             run("udaddy", a, b, new UdaddyRoles.Server(udaddy), new UdaddyRoles.Client(udaddy));
-            RmaStreamOptions stream = RmaStreamOptions.defaults()
-                    .withPort(0)
-                    .withTransfers(1000, 20, 1)
-                    .withVerify(true)
-                    .withTimeout(STEP, STEP);
+            RmaStreamOptions stream = RmaStreamOptions.parse("-p 0 -S 1000 -C 20 -I 1 --verify --timeout", STEP);
             run("stream", a, b, new RmaStreamRoles.Server(stream), new RmaStreamRoles.Client(stream));
-            RstreamOptions rstream = RstreamOptions.defaults()
-                    .withSuite(RstreamOptions.Suite.CUSTOM)
-                    .withSizeBytes(1000)
-                    .withTransfers(20)
-                    .withIterations(1)
-                    .withPort(0)
-                    .withOnDevice(true)
-                    .withFirstWait(STEP)
-                    .withTimeout(STEP);
+            RstreamOptions rstream = RstreamOptions.parse("-S 1000 -C 20 -I 1 -p 0 --on-device --timeout", STEP);
             run("rstream", a, b, new StreamRoles.Server(rstream), new StreamRoles.Client(rstream));
         }
     }

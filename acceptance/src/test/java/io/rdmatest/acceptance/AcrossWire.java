@@ -2,7 +2,6 @@ package io.rdmatest.acceptance;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
-import io.rdmatest.ConnectionMode;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
@@ -22,7 +21,6 @@ import io.rdmatest.scenarios.mckey.MulticastRoles;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.node.Place;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
-import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.rping.RpingOptions;
@@ -93,11 +91,9 @@ final class AcrossWire {
         try (Place here = Place.here(FABRIC.local().resolve());
                 Place there = Place.on(NODE_B, Path.of(arguments[0]), SETTINGS)) {
             AcrossWire wire = new AcrossWire(here, there, Path.of(arguments[1]));
-            wire.capture("pings", () -> wire.pings(20, options().withAddress(B)));
-            wire.capture("six", () -> wire.pings(5, options().withAddress(B6)));
-            wire.capture(
-                    "raw",
-                    () -> wire.exchange(Plan.of(Operation.SEND, 1000, 5, STEP).by(ConnectionMode.RAW, null)));
+            wire.capture("pings", () -> wire.pings(20, options().and("-a", B)));
+            wire.capture("six", () -> wire.pings(5, options().and("-a", B6)));
+            wire.capture("raw", () -> wire.exchange(Plan.parse("-S 1000 -C 5 --timeout", STEP, "--connection raw")));
             // Answers of three packets at an MTU of 4096.
             wire.capture("reads", () -> wire.reads(5, 10_000));
             wire.capture("datagrams", wire::datagrams);
@@ -130,20 +126,16 @@ final class AcrossWire {
     }
 
     private static RpingOptions options() {
-        return RpingOptions.defaults()
-                .withPort(0)
-                .withSize(1000)
-                .withValidation()
-                .withTimeout(STEP);
+        return RpingOptions.parse("-p 0 -S 1000 -V --timeout", STEP);
     }
 
     /** The client is here: what it sends arrives also where node b loses packets, so that both sides end well. */
     private void pings(int count, RpingOptions options) {
         RpingRoles.ClientResult result = NodeRoles.runPair(
                         b,
-                        new RpingRoles.Server(options.withCount(count)),
+                        new RpingRoles.Server(options.and("-C", count)),
                         a,
-                        new RpingRoles.Client(options.withCount(count)),
+                        new RpingRoles.Client(options.and("-C", count)),
                         SCENARIO)
                 .client();
         System.out.printf("%d pings, %d bytes verified%n", result.pings(), result.bytesVerified());
@@ -154,12 +146,14 @@ final class AcrossWire {
      * anew because it had no answer. Without any loss of answers 150 reads would get by once in 7 million times.
      */
     private void losses() {
-        pings(10, options().withAddress(B));
+        pings(10, options().and("-a", B));
         reads(LOSSY_READS, 1000);
     }
 
     private void reads(int count, int size) {
-        System.out.printf("%d reads, %d bytes verified%n", count, exchange(Plan.of(Operation.READ, size, count, STEP)));
+        System.out.printf(
+                "%d reads, %d bytes verified%n",
+                count, exchange(Plan.parse("--operation read -S", size, "-C", count, "--timeout", STEP)));
     }
 
     private long exchange(Plan plan) {
@@ -169,12 +163,12 @@ final class AcrossWire {
     }
 
     private void datagrams() {
-        UdaddyOptions options = UdaddyOptions.defaults().withPort(0).withTimeout(STEP);
+        UdaddyOptions options = UdaddyOptions.parse("--port 0 --timeout", STEP);
         Object ignored = NodeRoles.runPair(
                 b,
                 new UdaddyRoles.Server(options),
                 a,
-                new UdaddyRoles.Client(options.withServerAddress(B.getHostAddress())),
+                new UdaddyRoles.Client(options.and("-s", B.getHostAddress())),
                 SCENARIO);
     }
 
@@ -205,12 +199,8 @@ final class AcrossWire {
     }
 
     private void multicast() {
-        MckeyOptions options = MckeyOptions.defaults()
-                .withGroup(InetAddress.ofLiteral(GROUP))
-                .withMessages(20)
-                .withSettle(Duration.ZERO)
-                .withTimeout(STEP)
-                .withSenderTimeout(STEP);
+        MckeyOptions options =
+                MckeyOptions.parse("-m", InetAddress.ofLiteral(GROUP), "-C 20 --settle 0 --timeout", STEP);
         try (NodeRoles roles = new NodeRoles()) {
             Running<MulticastRoles.Received> receiver =
                     roles.start("receiver", b, new MulticastRoles.Receiver(options, false));

@@ -29,7 +29,6 @@ import io.rdmatest.scenarios.cprogram.WriteBandwidth;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.node.Place;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
-import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.rping.RpingOptions;
@@ -206,7 +205,7 @@ class FaultsOnTwoNodes {
     private static Seen transfer(RdmaReport report) throws Exception {
         long[] before = counters();
         var pings = pings(20, 1000);
-        PingPongRoles.Plan large = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, LARGE, COUNT, STEP);
+        PingPongRoles.Plan large = PingPongRoles.Plan.parse("-S", LARGE, "-C", COUNT, "--timeout", STEP);
         var messages = NodeRoles.runPair(
                 there, new PingPongRoles.Server(large), here, new PingPongRoles.Client(large), SCENARIO);
         assertThat(messages.server().bytesVerified()).isGreaterThanOrEqualTo((long) COUNT * LARGE);
@@ -223,17 +222,12 @@ class FaultsOnTwoNodes {
     }
 
     private static RpingRoles.ClientResult pings(int count, int size) {
-        RpingOptions options = RpingOptions.defaults()
-                .withPort(0)
-                .withCount(count)
-                .withSize(size)
-                .withValidation()
-                .withTimeout(STEP);
+        RpingOptions options = RpingOptions.parse("-p 0 -C", count, "-S", size, "-V --timeout", STEP);
         var results = NodeRoles.runPair(
                 there,
                 new RpingRoles.Server(options),
                 here,
-                new RpingRoles.Client(options.withAddress(ADDRESS_OF_B)),
+                new RpingRoles.Client(options.and("-a", ADDRESS_OF_B)),
                 SCENARIO);
         assertThat(results.client().bytesVerified()).isEqualTo((long) count * size);
         assertThat(results.server().bytesVerified()).isEqualTo((long) count * size);
@@ -343,15 +337,14 @@ class FaultsOnTwoNodes {
     }
 
     private static void datagrams() {
-        UdaddyOptions options =
-                UdaddyOptions.defaults().withPort(0).withMessages(100).withFirstClientTimeout(STEP);
+        UdaddyOptions options = UdaddyOptions.parse("--port 0 -C 100 --first-wait", STEP);
         // The server notices that its messages do not come before the client does that
         // nothing comes back. And a lookup that is lost as well is repeated after 4 s.
         var results = NodeRoles.runPair(
                 there,
-                new UdaddyRoles.Server(options.withTimeout(Duration.ofSeconds(12))),
+                new UdaddyRoles.Server(options.and("--timeout 12s")),
                 here,
-                new UdaddyRoles.Client(options.withTimeout(STEP).withServerAddress(ADDRESS)),
+                new UdaddyRoles.Client(options.and("--timeout", STEP, "-s", ADDRESS)),
                 SCENARIO);
         assertThat(results.server().messagesReceived()).isEqualTo(100);
         assertThat(results.client().messagesReceived()).isEqualTo(100);
@@ -378,7 +371,7 @@ class FaultsOnTwoNodes {
 
     /** Connects a stream to node b, lets something happen, sends, closes, and makes good what happened. */
     private static void closeStream(Supplier<@Nullable ActiveFault> meanwhile) {
-        RstreamOptions options = RstreamOptions.defaults().withPort(0).withTimeout(STEP);
+        RstreamOptions options = RstreamOptions.parse("-p 0 --timeout", STEP);
         NodeRoles servers = new NodeRoles();
         Running<StreamRoles.Result> server = servers.start("server", there, new StreamRoles.Server(options));
         int port = Integer.parseInt(server.hear("port", STEP));
@@ -432,7 +425,7 @@ class FaultsOnTwoNodes {
      * repeats a request twice, less than roles do, so that the link need not be down for long.
      */
     private static @Nullable Throwable failureOfReads(int count, Runnable meanwhile) {
-        Plan plan = Plan.of(Operation.READ, 1000, 1, STEP);
+        Plan plan = Plan.parse("--operation read -S 1000 -C 1 --timeout", STEP);
         NodeRoles servers = new NodeRoles();
         Running<PingPongRoles.Result> server = servers.start("server", there, new PingPongRoles.Server(plan));
         int port = Integer.parseInt(server.hear("port", STEP));

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
-import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
 import io.rdmatest.wire.RocePacket;
 import java.io.IOException;
@@ -22,7 +21,7 @@ class WatchedOnTwoNodes {
     private static final Duration STEP = Duration.ofSeconds(60);
 
     private static void exchange(Stage stage) {
-        Plan plan = Plan.of(Operation.SEND, 100, 5, STEP);
+        Plan plan = Plan.parse("-S 100 -C 5 --timeout", STEP);
         Object ignored =
                 stage.runPair(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), STEP.multipliedBy(2));
     }

@@ -89,12 +89,7 @@ final class ConnectionContest implements Contest {
     }
 
     private UcmatoseRoles.Result connect() {
-        UcmatoseOptions options = UcmatoseOptions.defaults()
-                .withPort(0)
-                .withConnections(connections)
-                .withMessages(0)
-                .withTimeout(context.step())
-                .withFirstClientTimeout(context.step());
+        UcmatoseOptions options = UcmatoseOptions.parse("-p 0 -c", connections, "-C 0 --timeout", context.step());
         return LocalRoles.runPair(
                         context.device(),
                         new UcmatoseRoles.Server(options),

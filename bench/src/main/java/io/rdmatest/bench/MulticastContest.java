@@ -6,7 +6,6 @@ import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -45,14 +44,17 @@ final class MulticastContest implements Contest {
 
     @Override
     public Sample ours() {
-        MckeyOptions options = MckeyOptions.defaults()
-                .withGroup(InetAddress.ofLiteral(GROUP))
-                .withBind(context.device().address())
-                .withMessages(messages)
-                .withSizeBytes(SIZE)
-                .withSettle(Duration.ZERO)
-                .withTimeout(context.step())
-                .withSenderTimeout(context.step());
+        MckeyOptions options = MckeyOptions.parse(
+                "-m",
+                InetAddress.ofLiteral(GROUP),
+                "-b",
+                context.device().address(),
+                "-C",
+                messages,
+                "-S",
+                SIZE,
+                "--settle 0 --timeout",
+                context.step());
         try (LocalRoles roles = new LocalRoles()) {
             Running<MulticastRoles.Received> receiver =
                     roles.start("receiver", context.device(), new MulticastRoles.Receiver(options, true));

@@ -85,12 +85,7 @@ final class PingContest implements Contest {
     }
 
     private RpingRoles.ClientResult runOurs(int pings) {
-        RpingOptions options = RpingOptions.defaults()
-                .withPort(0)
-                .withSize(SIZE)
-                .withCount(pings)
-                .withValidation()
-                .withTimeout(context.step());
+        RpingOptions options = RpingOptions.parse("-p 0 -S", SIZE, "-C", pings, "-V --timeout", context.step());
         return LocalRoles.runPair(
                         context.device(),
                         new RpingRoles.Server(options),

@@ -8,8 +8,6 @@ import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import io.rdmatest.scenarios.stream.RmaStreamOptions;
 import io.rdmatest.scenarios.stream.RmaStreamRoles;
-import io.rdmatest.stream.StreamMode;
-import io.rdmatest.stream.StreamOptions;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -91,30 +89,34 @@ final class StreamContest implements Contest {
     }
 
     private Sample overRsockets() {
-        RstreamOptions options = RstreamOptions.defaults()
-                .withSizeBytes(size)
-                .withTransfers(transfers)
-                .withIterations(iterations)
-                .withVerify(verify)
-                .withPort(0)
-                .withOnDevice(true)
-                .withFirstWait(context.step())
-                .withTimeout(context.step());
+        RstreamOptions options = RstreamOptions.parse(
+                "-S",
+                size,
+                "-C",
+                transfers,
+                "-I",
+                iterations,
+                verify ? "-T v" : "",
+                "-p 0 --on-device --timeout",
+                context.step());
         StreamRoles.Result result = runPair(new StreamRoles.Server(options), new StreamRoles.Client(options));
         Exchange.Timing timing = result.timings().getFirst();
         return sample(timing.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
     }
 
     private Sample overWrites() {
-        RmaStreamOptions options = RmaStreamOptions.defaults()
-                .withTransfers(size, transfers, iterations)
-                .withVerify(verify)
-                .withStream(StreamOptions.defaults()
-                        .withMode(StreamMode.SPLIT)
-                        .withSendBufferBytes(RstreamOptions.DEFAULT_BUFFER)
-                        .withReceiveBufferBytes(RstreamOptions.DEFAULT_BUFFER))
-                .withPort(0)
-                .withTimeout(context.step(), context.step());
+        RmaStreamOptions options = RmaStreamOptions.parse(
+                "-S",
+                size,
+                "-C",
+                transfers,
+                "-I",
+                iterations,
+                verify ? "--verify" : "",
+                "--mode split -B",
+                RstreamOptions.DEFAULT_BUFFER,
+                "-p 0 --timeout",
+                context.step());
         RmaStreamRoles.Result result = runPair(new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options));
         return sample(result.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
     }

@@ -54,14 +54,7 @@ public class ConnectionScenarios {
     @CsvSource({"1, RDMA_CM", "10, RDMA_CM", "200, RDMA_CM", "1, EXTERNAL_QP", "10, EXTERNAL_QP", "100, EXTERNAL_QP"})
     void setUpAndTearDown(
             int connections, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        run(
-                options(settings)
-                        .withConnections(connections)
-                        .withMessages(0)
-                        .withSizeBytes(0)
-                        .withBringUp(bringUp),
-                stage,
-                report);
+        run(options(settings).and("-c", connections, "-C 0 -S 0", by(bringUp)), stage, report);
     }
 
     @ParameterizedTest(name = "{0} connections, {1} messages of {2} bytes each way, {3}")
@@ -81,14 +74,7 @@ public class ConnectionScenarios {
             Stage stage,
             RdmaReport report,
             ScenarioSettings settings) {
-        run(
-                options(settings)
-                        .withConnections(connections)
-                        .withMessages(messages)
-                        .withSizeBytes(size)
-                        .withBringUp(bringUp),
-                stage,
-                report);
+        run(options(settings).and("-c", connections, "-C", messages, "-S", size, by(bringUp)), stage, report);
     }
 
     @ParameterizedTest(name = "IPv6 addresses, {0}")
@@ -97,11 +83,8 @@ public class ConnectionScenarios {
             names = {"RDMA_CM", "EXTERNAL_QP"})
     void ipv6(ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         String server = ipv6Address(stage.server());
-        UcmatoseOptions options = options(settings)
-                .withAddressFormat(Format.IPV6)
-                .withServerAddress(server)
-                .withBringUp(bringUp);
-        run(options.withBindAddress(server), options.withBindAddress(ipv6Address(stage.client())), stage, report);
+        UcmatoseOptions options = options(settings).and("-f", Format.IPV6, "-s", server, by(bringUp));
+        run(options.and("-b", server), options.and("-b", ipv6Address(stage.client())), stage, report);
     }
 
     private static String ipv6Address(Place place) {
@@ -137,7 +120,7 @@ public class ConnectionScenarios {
             value = ConnectionMode.class,
             names = {"RDMA_CM", "EXTERNAL_QP"})
     void migration(ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        run(options(settings).withConnections(2).withMigrate(true).withBringUp(bringUp), stage, report);
+        run(options(settings).and("-c 2 -m", by(bringUp)), stage, report);
     }
 
     @ParameterizedTest(name = "type of service, {0}")
@@ -147,7 +130,7 @@ public class ConnectionScenarios {
     void typeOfService(
             ConnectionMode bringUp, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         report.parameter("type of service", TYPE_OF_SERVICE);
-        var results = run(options(settings).withTypeOfService(TYPE_OF_SERVICE).withBringUp(bringUp), stage, report);
+        var results = run(options(settings).and("-t", TYPE_OF_SERVICE, by(bringUp)), stage, report);
         // In an InfiniBand subnet, its manager makes a service level of it.
         if (device.portAttributes().linkLayer() == LinkLayer.ETHERNET
                 && device.device().transport() != Transport.IWARP) {
@@ -166,7 +149,7 @@ public class ConnectionScenarios {
     void ackTimeout(ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         DeviceNeeds.of(stage).ackTimeout();
         report.parameter("ACK timeout exponent", ACK_TIMEOUT);
-        var results = run(options(settings).withAckTimeoutExponent(ACK_TIMEOUT).withBringUp(bringUp), stage, report);
+        var results = run(options(settings).and("-a", ACK_TIMEOUT, by(bringUp)), stage, report);
         for (UcmatoseRoles.Result side : Arrays.asList(results.server(), results.client())) {
             requireEach(
                     "ACK timeout exponent of the queue pair", ACK_TIMEOUT, side, UcmatoseRoles.Attributes::ackTimeout);
@@ -188,23 +171,20 @@ public class ConnectionScenarios {
     @DisplayName("InfiniBand port space between IP addresses")
     void infiniBandPortSpace(Stage stage, RdmaReport report, ScenarioSettings settings) {
         report.parameter("port space", PortSpace.IB);
-        run(options(settings).withPortSpace(PortSpace.IB), stage, report);
+        run(options(settings).and("-P ib"), stage, report);
     }
 
     @Test
     @DisplayName("a connection too many")
     void surplus(Stage stage, RdmaReport report, ScenarioSettings settings) {
-        UcmatoseOptions two = options(settings).withConnections(2);
+        UcmatoseOptions two = options(settings).and("-c 2");
         report.parameter("connections", 2);
         RuntimeException refusal = report.step("a server of 2 connections and a client of 3", () -> {
             try (NodeRoles roles = new NodeRoles()) {
                 var server = roles.start("server", stage.server(), new UcmatoseRoles.Server(two));
                 int port = Integer.parseInt(server.hear("port", settings.stepTimeout()));
                 var client = roles.start(
-                        "client",
-                        stage.client(),
-                        new UcmatoseRoles.Client(two.withConnections(3).withPort(port)),
-                        stage.server());
+                        "client", stage.client(), new UcmatoseRoles.Client(two.and("-c 3 -p", port)), stage.server());
                 client.join(SCENARIO);
                 throw new AssertionError("A third connection came up");
             } catch (RuntimeException e) {
@@ -277,12 +257,14 @@ public class ConnectionScenarios {
         report.parameter("GID", gid.gid());
         report.parameter("GID index", gid.index());
         report.parameter("GID type", gid.type());
-        PingPongRoles.Plan plan = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 1000, 20, settings.stepTimeout())
-                .by(ConnectionMode.RAW, gid);
-        PingPongRoles.Plan serverPlan = plan.by(ConnectionMode.RAW, serverGid);
+        PingPongRoles.Plan plan =
+                PingPongRoles.Plan.parse("--connection raw -S 1000 -C 20 --timeout", settings.stepTimeout());
         var results = report.step(
                 "connect without rdma_cm and exchange 20 messages",
-                () -> stage.runPair(new PingPongRoles.Server(serverPlan), new PingPongRoles.Client(plan), SCENARIO));
+                () -> stage.runPair(
+                        new PingPongRoles.Server(plan, PingPongRoles.Pace.PLAIN, serverGid),
+                        new PingPongRoles.Client(plan, PingPongRoles.Pace.PLAIN, gid),
+                        SCENARIO));
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         report.latency("round trip", results.client().latencies());
@@ -304,8 +286,12 @@ public class ConnectionScenarios {
         return gids;
     }
 
+    private static String by(ConnectionMode bringUp) {
+        return bringUp == ConnectionMode.EXTERNAL_QP ? "--external-qp" : "";
+    }
+
     private static UcmatoseOptions options(ScenarioSettings settings) {
-        return UcmatoseOptions.defaults().withPort(0).withTimeout(settings.stepTimeout());
+        return UcmatoseOptions.parse("-p 0 --timeout", settings.stepTimeout());
     }
 
     private static Pair<UcmatoseRoles.Result, UcmatoseRoles.Result> run(

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.scenarios.cli.OptionLine;
+import io.rdmatest.scenarios.options.Options;
 import java.lang.reflect.Parameter;
 import java.util.Arrays;
 import java.util.stream.Stream;
@@ -16,14 +16,21 @@ final class EachOptionLineProvider extends AnnotationBasedArgumentsProvider<Each
     @Override
     protected Stream<? extends Arguments> provideArguments(
             ParameterDeclarations parameters, ExtensionContext context, EachOptionLine annotation) {
-        Class<?> type = Arrays.stream(context.getRequiredTestMethod().getParameters())
+        Class<? extends Options<?>> type = Arrays.stream(
+                        context.getRequiredTestMethod().getParameters())
                 .map(Parameter::getType)
                 .findFirst()
-                .filter(OptionLine::reads)
+                .filter(Options.class::isAssignableFrom)
+                .<Class<? extends Options<?>>>map(EachOptionLineProvider::options)
                 .orElseThrow(() -> new IllegalArgumentException("@EachOptionLine on "
                         + context.getRequiredTestMethod()
                         + ": the first parameter is to be the options of a program, such as RpingOptions"));
         return Arrays.stream(annotation.value())
-                .map(line -> Arguments.of(Named.of(line.isBlank() ? "defaults" : line, OptionLine.parse(type, line))));
+                .map(line -> Arguments.of(Named.of(line.isBlank() ? "defaults" : line, Options.parse(type, line))));
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Class<? extends Options<?>> options(Class<?> type) {
+        return (Class<? extends Options<?>>) type;
     }
 }

@@ -74,7 +74,7 @@ public class MulticastScenarios {
     @DisplayName("many queue pairs on both sides")
     void manyQueuePairs(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         // All of them attach to one group, the senders', too: soft-RoCE takes 56.
-        MckeyOptions options = group("239.77.0.6", device).withQueuePairs(24).withMessages(4);
+        MckeyOptions options = group("239.77.0.6", device).and("-c 24 -C 4");
         try (NodeRoles roles = new NodeRoles()) {
             Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> receiver = cast.receiver("receiver", options);
@@ -89,10 +89,10 @@ public class MulticastScenarios {
     @Test
     @DisplayName("more send-only queue pairs than a group can have members")
     void manySendOnlyQueuePairs(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        MckeyOptions options = group("239.77.0.7", device).withMessages(5);
+        MckeyOptions options = group("239.77.0.7", device).and("-C 5");
         try (NodeRoles roles = new NodeRoles()) {
             Cast cast = new Cast(roles, stage, report, settings);
-            Running<Sent> one = cast.sender("one sender", options.withSendOnly(true));
+            Running<Sent> one = cast.sender("one sender", options.and("-o"));
             cast.end(List.of(one), List.of());
         } catch (RuntimeException e) {
             throw skipIfUnsupported(e);
@@ -100,9 +100,8 @@ public class MulticastScenarios {
         // Where one can join, none of many may be refused: that a member which only sends is not attached is the point.
         try (NodeRoles roles = new NodeRoles()) {
             Cast cast = new Cast(roles, stage, report, settings);
-            Running<Received> receiver = cast.receiver("receiver", options.withQueuePairs(2));
-            Running<Sent> sender =
-                    cast.sender("sender", options.withQueuePairs(96).withSendOnly(true));
+            Running<Received> receiver = cast.receiver("receiver", options.and("-c 2"));
+            Running<Sent> sender = cast.sender("sender", options.and("-c 96 -o"));
             cast.round(0, List.of(sender), List.of(receiver));
             Received received = cast.end(List.of(sender), List.of(receiver)).getFirst();
             assertEquals(2 * 96 * 5, received.messages());
@@ -112,13 +111,13 @@ public class MulticastScenarios {
     @Test
     @DisplayName("two senders at once")
     void twoSenders(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        MckeyOptions options = group("239.77.0.8", device).withMessages(50);
+        MckeyOptions options = group("239.77.0.8", device).and("-C 50");
         try (NodeRoles roles = new NodeRoles()) {
             Cast cast = new Cast(roles, stage, report, settings);
-            Running<Received> first = cast.receiver("receiver 1", options.withSenders(2));
-            Running<Received> second = cast.receiver("receiver 2", options.withSenders(2));
+            Running<Received> first = cast.receiver("receiver 1", options.and("--senders 2"));
+            Running<Received> second = cast.receiver("receiver 2", options.and("--senders 2"));
             Running<Sent> one = cast.sender("sender 1", options);
-            Running<Sent> other = cast.sender("sender 2", options.withQueuePairs(2));
+            Running<Sent> other = cast.sender("sender 2", options.and("-c 2"));
             cast.round(0, List.of(one, other), List.of(first, second));
             for (Received received : cast.end(List.of(one, other), List.of(first, second))) {
                 assertEquals(3 * 50, received.messages());
@@ -181,7 +180,7 @@ public class MulticastScenarios {
         try (NodeRoles roles = new NodeRoles()) {
             Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> receiver = cast.receiver("receiver", options);
-            Running<Sent> sender = cast.sender("sender", options.withSendOnly(true));
+            Running<Sent> sender = cast.sender("sender", options.and("-o"));
             cast.round(0, List.of(sender), List.of(receiver));
             cast.end(List.of(sender), List.of(receiver));
         } catch (RuntimeException e) {
@@ -196,7 +195,7 @@ public class MulticastScenarios {
         try (NodeRoles roles = new NodeRoles()) {
             Cast cast = new Cast(roles, stage.ofClient(), report, settings);
             Running<Received> receiver = cast.receiver("receiver", options);
-            Running<Sent> blocked = cast.sender("sender with blocked loopback", options.withBlockLoopback(true));
+            Running<Sent> blocked = cast.sender("sender with blocked loopback", options.and("-l"));
             Running<Sent> heard = cast.sender("sender", options);
             cast.round(0, List.of(blocked), List.of());
             // They all take the same way: what was sent later has come, so what was sent before would have.
@@ -212,7 +211,7 @@ public class MulticastScenarios {
     void largest(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         int mtu = Math.min(
                 stage.server().facts().mtuBytes(), stage.client().facts().mtuBytes());
-        MckeyOptions options = group("239.77.0.10", device).withSizeBytes(mtu);
+        MckeyOptions options = group("239.77.0.10", device).and("-S", mtu);
         report.parameter("MTU", mtu);
         try (NodeRoles roles = new NodeRoles()) {
             Cast cast = new Cast(roles, stage, report, settings);
@@ -230,7 +229,7 @@ public class MulticastScenarios {
             boolean sender, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings, Wire wire) {
         wire.silent("the size is refused before a group is joined");
         int mtu = (sender ? stage.client() : stage.server()).facts().mtuBytes();
-        MckeyOptions options = group("239.77.0.11", device).withSizeBytes(mtu + 1);
+        MckeyOptions options = group("239.77.0.11", device).and("-S", mtu + 1);
         report.parameter("MTU", mtu);
         try (NodeRoles roles = new NodeRoles()) {
             Cast cast = new Cast(roles, stage, report, settings);
@@ -275,7 +274,7 @@ public class MulticastScenarios {
     private static MckeyOptions group(String text, FabricDevice device) {
         InetAddress group = InetAddress.ofLiteral(text);
         requireFamily(group, device);
-        return MckeyOptions.defaults().withGroup(group);
+        return MckeyOptions.parse("-m", group);
     }
 
     private static void requireFamily(InetAddress group, FabricDevice device) {
@@ -313,11 +312,7 @@ public class MulticastScenarios {
             if (within || options.messages() == 0 || probes.containsKey(group)) {
                 return;
             }
-            MckeyOptions one = timed(options)
-                    .withQueuePairs(1)
-                    .withMessages(1)
-                    .withSenders(1)
-                    .withSendOnly(false);
+            MckeyOptions one = timed(options).and("-c 1 -C 1 --senders 1 -o=false");
             report.step("wait until " + group + " delivers", () -> {
                 Running<Boolean> receiver =
                         roles.start("probe receiver", stage.server(), new MulticastRoles.ProbeReceiver(one));
@@ -344,9 +339,7 @@ public class MulticastScenarios {
         }
 
         private MckeyOptions timed(MckeyOptions options) {
-            return options.withSettle(Duration.ZERO)
-                    .withTimeout(settings.stepTimeout())
-                    .withSenderTimeout(settings.stepTimeout());
+            return options.and("--settle 0 --timeout", settings.stepTimeout());
         }
 
         /** Longer than a role waits, which knows better what is missing. */

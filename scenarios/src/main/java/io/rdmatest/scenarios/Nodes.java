@@ -76,7 +76,7 @@ final class Nodes implements AutoCloseable {
         if (!warm.add(stage)) {
             return;
         }
-        PingPongRoles.Plan plan = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 64, 1, WARM_UP);
+        PingPongRoles.Plan plan = PingPongRoles.Plan.parse("-S 64 -C 1 --timeout", WARM_UP);
         Object ignored =
                 stage.runPair(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), WARM_UP.multipliedBy(2));
     }

@@ -31,7 +31,6 @@ import io.rdmatest.scenarios.pairs.Rates;
 import io.rdmatest.scenarios.pairs.Sample;
 import io.rdmatest.scenarios.pairs.Tournament;
 import io.rdmatest.scenarios.pairs.Unfinished;
-import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Pace;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
 import io.rdmatest.scenarios.role.LocalRoles;
@@ -302,6 +301,8 @@ public class PairScenarios {
         private final CountersThere counters;
         private final RdmaReport report;
         private final ScenarioSettings settings;
+        private final Plan toServe;
+        private final Plan toDrive;
         private final RailLines lines;
         private final AllPairs all;
         private final AtomicLong verified = new AtomicLong();
@@ -326,6 +327,10 @@ public class PairScenarios {
             this.counters = counters;
             this.report = report;
             this.settings = settings;
+            // Read once: there may be a million pairs.
+            Plan pings = Plan.parse("-S", SIZE, "-C", settings.pingPongIterations());
+            this.toServe = pings.and("--timeout", SLOW_HOST.plus(settings.stepTimeout()));
+            this.toDrive = pings.and("--timeout", settings.stepTimeout().dividedBy(2));
             this.lines = new RailLines(
                     file,
                     name(),
@@ -356,7 +361,6 @@ public class PairScenarios {
          */
         private Sample measure(Pair pair) {
             lines.begin(pair);
-            Duration step = settings.stepTimeout();
             Place serverPlace = nodes.place(names.get(pair.server()), rail);
             Place clientPlace = nodes.place(names.get(pair.client()), rail);
             int queuePairs = queuePairs(serverPlace, clientPlace);
@@ -365,12 +369,12 @@ public class PairScenarios {
                 try {
                     results = NodeRoles.runPair(
                             serverPlace,
-                            new PairRoles.Server(plan(queuePairs, SLOW_HOST.plus(step))),
+                            new PairRoles.Server(plan(queuePairs, toServe)),
                             clientPlace,
-                            new PairRoles.Client(plan(queuePairs, step.dividedBy(2))),
+                            new PairRoles.Client(plan(queuePairs, toDrive)),
                             SLOW_HOST
                                     .multipliedBy(2)
-                                    .plus(step.multipliedBy(5))
+                                    .plus(settings.stepTimeout().multipliedBy(5))
                                     .plus(settings.pairs().streams().multipliedBy(2)));
                 } catch (RuntimeException | Error e) {
                     throw failed(e, serverPlace, clientPlace, stall.end());
@@ -437,13 +441,11 @@ public class PairScenarios {
             }
         }
 
-        private PairRoles.Plan plan(int queuePairs, Duration timeout) {
+        private PairRoles.Plan plan(int queuePairs, Plan pings) {
             PairSettings pairs = settings.pairs();
             Set<Metric> measure = pairs.measure();
             return new PairRoles.Plan(
-                    measure.contains(Metric.LATENCY_P50)
-                            ? Plan.of(PingPongRoles.Operation.SEND, SIZE, settings.pingPongIterations(), timeout)
-                            : null,
+                    measure.contains(Metric.LATENCY_P50) ? pings : null,
                     new Pace(UNMEASURED, Sample.LEAST, PINGS),
                     pairs.operation(),
                     pairs.bothWays(),
@@ -451,7 +453,7 @@ public class PairScenarios {
                     measure.contains(Metric.BANDWIDTH) ? pairs.size() : 0,
                     measure.contains(Metric.MESSAGE_RATE) ? SIZE : 0,
                     pairs.time(),
-                    timeout,
+                    pings.timeout(),
                     counters.areWanted());
         }
 

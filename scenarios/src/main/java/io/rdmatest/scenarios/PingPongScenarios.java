@@ -31,13 +31,15 @@ public class PingPongScenarios {
         report.parameter("size", size);
         report.parameter("pings", count);
         report.parameter("connection", bringUp);
-        RpingOptions options = RpingOptions.defaults()
-                .withPort(0)
-                .withSize(size)
-                .withCount(count)
-                .withValidation()
-                .by(bringUp)
-                .withTimeout(settings.stepTimeout());
+        RpingOptions options = RpingOptions.parse(
+                "-p 0 -S",
+                size,
+                "-C",
+                count,
+                "-V",
+                bringUp == ConnectionMode.EXTERNAL_QP ? "-q" : "",
+                "--timeout",
+                settings.stepTimeout());
         var results = report.step(
                 "rping -V -C " + count + " -S " + size,
                 () -> stage.runPair(new RpingRoles.Server(options), new RpingRoles.Client(options), SCENARIO));
@@ -87,7 +89,7 @@ public class PingPongScenarios {
             Stage stage,
             RdmaReport report,
             ScenarioSettings settings) {
-        run(plan(operation, size, bringUp, settings).withInline(), stage, report);
+        run(plan(operation, size, bringUp, settings).and("--inline"), stage, report);
     }
 
     @ParameterizedTest(name = "{0} into a shared receive queue, {1}")
@@ -95,20 +97,29 @@ public class PingPongScenarios {
     void sharedReceiveQueue(
             Operation operation, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         DeviceNeeds.of(stage).capability(DeviceCapability.SHARED_RECEIVE_QUEUES);
-        run(plan(operation, 1024, bringUp, settings).withSharedReceives(), stage, report);
+        run(plan(operation, 1024, bringUp, settings).and("--shared-receives"), stage, report);
     }
 
     @ParameterizedTest(name = "{0} driven by completion events, {1}")
     @RowsByMode({"SEND", "WRITE_WITH_IMMEDIATE", "READ"})
     void completionEvents(
             Operation operation, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        run(plan(operation, 1024, bringUp, settings).withEvents(), stage, report);
+        run(plan(operation, 1024, bringUp, settings).and("--events"), stage, report);
     }
 
     private static PingPongRoles.Plan plan(
             Operation operation, int size, ConnectionMode bringUp, ScenarioSettings settings) {
-        return PingPongRoles.Plan.of(operation, size, iterations(size, bringUp, settings), settings.stepTimeout())
-                .by(bringUp, null);
+        return PingPongRoles.Plan.parse(
+                "--operation",
+                operation,
+                "-S",
+                size,
+                "-C",
+                iterations(size, bringUp, settings),
+                "--timeout",
+                settings.stepTimeout(),
+                "--connection",
+                bringUp);
     }
 
     /**

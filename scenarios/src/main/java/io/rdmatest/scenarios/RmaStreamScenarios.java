@@ -6,7 +6,6 @@ import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.stream.RmaStreamOptions;
 import io.rdmatest.scenarios.stream.RmaStreamRoles;
 import io.rdmatest.stream.StreamMode;
-import io.rdmatest.stream.StreamOptions;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
@@ -32,7 +31,7 @@ public class RmaStreamScenarios {
     void transfers(
             StreamMode mode, int size, int transfers, Stage stage, RdmaReport report, ScenarioSettings settings) {
         run(
-                options(settings, mode).withTransfers(size, transfers, 2),
+                options(settings, mode).and("-S", size, "-C", transfers, "-I 2"),
                 stage,
                 report,
                 "stream over RDMA WRITE, " + mode);
@@ -42,40 +41,37 @@ public class RmaStreamScenarios {
     @EnumSource
     void singleBytes(StreamMode mode, Stage stage, RdmaReport report, ScenarioSettings settings) {
         // More messages than there are credits, so that they bound the stream and not the rings.
-        run(options(settings, mode).withTogether(false).withTransfers(1, 1000, 1), stage, report, null);
+        run(options(settings, mode).and("--one-by-one -S 1"), stage, report, null);
     }
 
     @ParameterizedTest(name = "single bytes in few messages, {0}")
     @EnumSource
     void singleBytesTogether(StreamMode mode, Stage stage, RdmaReport report, ScenarioSettings settings) {
         // More than a message holds back, and more than a ring.
-        StreamOptions rings = new StreamOptions(20_011, 10_007, 16, 24, mode);
-        run(options(settings, mode).withStream(rings).withTransfers(1, 50_000, 1), stage, report, null);
+        String rings = "--send-buffer 20011 --receive-buffer 10007 --queue-depth 16 --receive-depth 24";
+        run(options(settings, mode).and(rings, "-S 1 -C 50000"), stage, report, null);
     }
 
     @ParameterizedTest(name = "both directions at once, {0}")
     @EnumSource
     void bothDirectionsAtOnce(StreamMode mode, Stage stage, RdmaReport report, ScenarioSettings settings) {
         // More than both rings hold: each side fills up before the other has taken anything.
-        RmaStreamOptions options = options(settings, mode).withTransfers(200_000, 2, 2);
-        run(options.withBothAtOnce(true), stage, report, "stream over RDMA WRITE, both ways, " + mode);
+        RmaStreamOptions options = options(settings, mode).and("-S 200000 -C 2 -I 2");
+        run(options.and("--both-at-once"), stage, report, "stream over RDMA WRITE, both ways, " + mode);
     }
 
     @ParameterizedTest(name = "rings that nothing fits evenly, {0}")
     @EnumSource
     void oddRings(StreamMode mode, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        StreamOptions rings = new StreamOptions(997, 1009, 16, 24, mode);
-        report.parameter("send ring", rings.sendBufferBytes());
-        report.parameter("receive ring", rings.receiveBufferBytes());
-        run(options(settings, mode).withStream(rings).withTransfers(701, 60, 2), stage, report, null);
+        String rings = "--send-buffer 997 --receive-buffer 1009 --queue-depth 16 --receive-depth 24";
+        RmaStreamOptions options = options(settings, mode).and(rings, "-S 701 -C 60 -I 2");
+        report.parameter("send ring", options.stream().sendBufferBytes());
+        report.parameter("receive ring", options.stream().receiveBufferBytes());
+        run(options, stage, report, null);
     }
 
     private static RmaStreamOptions options(ScenarioSettings settings, StreamMode mode) {
-        return RmaStreamOptions.defaults()
-                .withPort(0)
-                .withMode(mode)
-                .withVerify(true)
-                .withTimeout(settings.stepTimeout(), settings.stepTimeout());
+        return RmaStreamOptions.parse("-p 0 --mode", mode, "--verify --timeout", settings.stepTimeout());
     }
 
     private static void run(RmaStreamOptions options, Stage stage, RdmaReport report, @Nullable String series) {

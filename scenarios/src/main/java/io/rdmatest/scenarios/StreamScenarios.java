@@ -45,11 +45,7 @@ public class StreamScenarios {
         StreamRow row = latency ? StreamRow.latency(size, scale) : StreamRow.bandwidth(size, scale);
         report.parameter("share of rstream's repetitions", scale);
         run(
-                RstreamOptions.defaults()
-                        .withSizeBytes(size)
-                        .withTransfers(row.transfers())
-                        .withIterations(row.iterations())
-                        .withVerify(true),
+                RstreamOptions.parse("-S", size, "-C", row.transfers(), "-I", row.iterations(), "-T v"),
                 stage,
                 report,
                 settings);
@@ -94,7 +90,7 @@ public class StreamScenarios {
     @DisplayName("both series over one listener")
     void bothSeries(Stage stage, RdmaReport report, ScenarioSettings settings) {
         report.parameter("share of rstream's repetitions", settings.streamScale());
-        run(RstreamOptions.defaults().withVerify(true).withScale(settings.streamScale() / 10), stage, report, settings);
+        run(RstreamOptions.parse("-T v --scale", settings.streamScale() / 10), stage, report, settings);
     }
 
     @Test
@@ -105,26 +101,13 @@ public class StreamScenarios {
                     SkipReason.NOT_SELECTED.because(ScenarioSettings.STREAM_SIZES + " is standard, not all"));
         }
         report.parameter("share of rstream's repetitions", settings.streamScale());
-        run(
-                RstreamOptions.defaults()
-                        .withSuite(RstreamOptions.Suite.ALL_SIZES)
-                        .withVerify(true)
-                        .withScale(settings.streamScale() / 10),
-                stage,
-                report,
-                settings);
+        run(RstreamOptions.parse("-S all -T v --scale", settings.streamScale() / 10), stage, report, settings);
     }
 
     @ParameterizedTest(name = "{0} clients at once")
     @ValueSource(ints = {2, 8})
     void manyClients(int clients, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        RstreamOptions options = common(
-                RstreamOptions.defaults()
-                        .withSizeBytes(5000)
-                        .withTransfers(10)
-                        .withIterations(5)
-                        .withVerify(true),
-                settings);
+        RstreamOptions options = common(RstreamOptions.parse("-S 5000 -C 10 -I 5 -T v"), settings);
         report.parameter("clients", clients);
         long verified = report.step(clients + " clients", () -> runMany(options, clients, stage));
         report.bytesVerified(verified);
@@ -149,9 +132,9 @@ public class StreamScenarios {
     private static long runMany(RstreamOptions options, int clients, Stage stage) {
         try (NodeRoles roles = new NodeRoles()) {
             Running<StreamRoles.Result> server =
-                    roles.start("server", stage.server(), new StreamRoles.Server(options.withClients(clients)));
+                    roles.start("server", stage.server(), new StreamRoles.Server(options.and("--clients", clients)));
             int port = Integer.parseInt(server.hear("port", options.timeout()));
-            Role<StreamRoles.Result> client = new StreamRoles.Client(options.withPort(port));
+            Role<StreamRoles.Result> client = new StreamRoles.Client(options.and("-p", port));
             List<Running<StreamRoles.Result>> running = new ArrayList<>();
             for (int i = 0; i < clients; i++) {
                 running.add(roles.start("client-" + i, stage.client(), client, stage.server()));
@@ -166,10 +149,7 @@ public class StreamScenarios {
 
     /** Lets the sides find each other on the device under test. */
     static RstreamOptions common(RstreamOptions options, ScenarioSettings settings) {
-        return options.withPort(0)
-                .withOnDevice(true)
-                .withFirstWait(settings.stepTimeout())
-                .withTimeout(settings.stepTimeout());
+        return options.and("-p 0 --on-device --timeout", settings.stepTimeout());
     }
 
     private static void run(RstreamOptions given, Stage stage, RdmaReport report, ScenarioSettings settings) {

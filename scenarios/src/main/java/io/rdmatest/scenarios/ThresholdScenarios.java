@@ -73,7 +73,7 @@ public class ThresholdScenarios {
 
     private static Histogram pingPong(int iterations, Stage stage, RdmaReport report, ScenarioSettings settings) {
         PingPongRoles.Plan plan =
-                PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, SIZE, iterations, settings.stepTimeout());
+                PingPongRoles.Plan.parse("-S", SIZE, "-C", iterations, "--timeout", settings.stepTimeout());
         var results = stage.runPair(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), SCENARIO);
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
@@ -117,11 +117,7 @@ public class ThresholdScenarios {
 
     private static Rate stream(StreamRow row, String step, Stage stage, RdmaReport report, ScenarioSettings settings) {
         RstreamOptions options = StreamScenarios.common(
-                RstreamOptions.defaults()
-                        .withSizeBytes(row.size())
-                        .withTransfers(row.transfers())
-                        .withIterations(row.iterations()),
-                settings);
+                RstreamOptions.parse("-S", row.size(), "-C", row.transfers(), "-I", row.iterations()), settings);
         var results = report.step(
                 step, () -> stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
         Exchange.Timing timing = results.client().timings().getFirst();

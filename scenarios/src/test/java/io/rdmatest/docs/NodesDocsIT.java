@@ -28,11 +28,7 @@ class NodesDocsIT {
         try (Place here = Place.here(device);
                 Place there =
                         Place.inChildProcess(other, PeerSettings.defaults().withStart(Duration.ofMinutes(3)))) {
-            RpingOptions options = RpingOptions.defaults()
-                    .withPort(0)
-                    .withCount(10)
-                    .withValidation()
-                    .withTimeout(Duration.ofMinutes(1));
+            RpingOptions options = RpingOptions.parse("-p 0 -C 10 -V --timeout 1min");
             var results = NodeRoles.runPair(
                     there, new RpingRoles.Server(options), here, new RpingRoles.Client(options), Duration.ofMinutes(2));
             assertThat(results.server().bytesVerified()).isEqualTo(10 * 64);

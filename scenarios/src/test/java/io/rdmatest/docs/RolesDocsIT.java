@@ -25,7 +25,7 @@ class RolesDocsIT {
         @ParameterizedTest
         @EachOptionLine({"-C 10 -S 64 -V", "-q -C 10 -S 4096"})
         void pings(RpingOptions options, FabricDevice device) {
-            RpingOptions onAnyPort = options.withPort(0);
+            RpingOptions onAnyPort = options.and("-p 0");
             LocalRoles.runPair(
                     device, new RpingRoles.Server(onAnyPort), new RpingRoles.Client(onAnyPort), Duration.ofSeconds(30));
         }
@@ -39,8 +39,7 @@ class RolesDocsIT {
 
         @EachPair
         void ping(Stage stage) {
-            RpingOptions options =
-                    RpingOptions.defaults().withPort(0).withCount(10).withValidation();
+            RpingOptions options = RpingOptions.parse("-p 0 -C 10 -V");
             var results = stage.runPair(
                     new RpingRoles.Server(options), new RpingRoles.Client(options), Duration.ofSeconds(30));
             assertThat(results.server().bytesVerified()).isEqualTo(10 * 64);

@@ -5,7 +5,6 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
-import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +34,7 @@ class EachPairIT {
         @EachPair
         void ping(ScenarioSettings settings, Stage stage) {
             assertThat(settings).isNotNull();
-            PingPongRoles.Plan plan = PingPongRoles.Plan.of(Operation.SEND, 64, 3, STEP);
+            PingPongRoles.Plan plan = PingPongRoles.Plan.parse("-S 64 -C 3 --timeout", STEP);
             assertThat(stage.runPair(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), STEP)
                             .client()
                             .bytesVerified())

@@ -10,12 +10,10 @@ import io.rdmatest.NativeResource;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
-import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.options.Addresses;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
@@ -75,17 +73,16 @@ class RstreamIT {
 
     /** Options of a side that finds the other through the roles' messages. */
     private static RstreamOptions options(String line) {
-        RstreamOptions options =
-                OptionLine.parse(RstreamOptions.class, (line.contains("--timeout") ? "" : "--timeout 30s ") + line);
-        return options.withPort(0).withOnDevice(true);
+        RstreamOptions options = RstreamOptions.parse("--timeout 30s", line);
+        return options.and("-p 0 --on-device");
     }
 
     private LocalRoles.Pair<StreamRoles.Result, StreamRoles.Result> run(RstreamOptions server, RstreamOptions client) {
         // The first roles of a JVM take their time to begin, however impatient they are then.
         return LocalRoles.runPair(
                 device,
-                new StreamRoles.Server(server.withFirstWait(SCENARIO)),
-                new StreamRoles.Client(client.withFirstWait(SCENARIO)),
+                new StreamRoles.Server(server.and("--first-wait", SCENARIO)),
+                new StreamRoles.Client(client.and("--first-wait", SCENARIO)),
                 SCENARIO.plus(STEP));
     }
 
@@ -105,7 +102,7 @@ class RstreamIT {
             })
     void aFlippedBitFailsTheRunInEveryModeAndSuite(String line) {
         RstreamOptions right = options(line);
-        RstreamOptions wrong = right.withFault(Fault.FLIP_PAYLOAD_BYTE);
+        RstreamOptions wrong = right.and("--fault flip-payload-byte");
 
         assertThat(catchThrowable(() -> run(right, wrong)))
                 .isInstanceOf(PayloadMismatchError.class)
@@ -174,13 +171,13 @@ class RstreamIT {
     @Test
     void aPortWithoutListenerIsNamed() {
         String address = device.address().getHostAddress();
-        Throwable rsocket = catchThrowable(() -> alone(new StreamRoles.Client(
-                options("-C 1").withServerAddress(address).withPort(PORT))));
+        Throwable rsocket = catchThrowable(
+                () -> alone(new StreamRoles.Client(options("-C 1").and("-s", address, "-p", PORT))));
         assertThat(rsocket)
                 .isInstanceOfSatisfying(
                         ScenarioException.class, e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_ABSENT));
-        Throwable tcp = catchThrowable(() -> alone(new StreamRoles.Client(
-                options("-C 1 -T s").withServerAddress(address).withPort(PORT))));
+        Throwable tcp = catchThrowable(
+                () -> alone(new StreamRoles.Client(options("-C 1 -T s").and("-s", address, "-p", PORT))));
         assertThat(tcp)
                 .isInstanceOfSatisfying(
                         ScenarioException.class, e -> assertThat(e.rdmaCause()).isEqualTo(Cause.PEER_ABSENT));
@@ -188,12 +185,12 @@ class RstreamIT {
 
     @Test
     void aNameThatIsNoneOrNoNumberIsNamed() {
-        assertThat(catchThrowable(() -> alone(new StreamRoles.Client(
-                        options("-C 1 -f ip").withServerAddress("localhost").withPort(PORT)))))
+        assertThat(catchThrowable(
+                        () -> alone(new StreamRoles.Client(options("-C 1 -f ip").and("-s localhost -p", PORT)))))
                 .isInstanceOf(ScenarioException.class)
                 .hasMessageContaining("not a numeric IP address");
-        assertThat(catchThrowable(() -> alone(new StreamRoles.Client(
-                        options("-C 1 -f ipv6").withServerAddress("127.0.0.1").withPort(PORT)))))
+        assertThat(catchThrowable(() ->
+                        alone(new StreamRoles.Client(options("-C 1 -f ipv6").and("-s 127.0.0.1 -p", PORT)))))
                 .isInstanceOf(ScenarioException.class)
                 .hasMessageContaining("not a numeric IPv6 address");
     }
@@ -290,10 +287,8 @@ class RstreamIT {
         try (CProgram server = CProgram.start(
                 STEP, "rstream", words("-b " + address + " -p " + port + " -S 2000 -C 1000000 " + mode))) {
             server.awaitListening();
-            CompletableFuture<StreamRoles.Result> client =
-                    context.start(new StreamRoles.Client(options(mode + " -S 2000 -C 1000000")
-                            .withServerAddress(address)
-                            .withPort(port)));
+            CompletableFuture<StreamRoles.Result> client = context.start(
+                    new StreamRoles.Client(options(mode + " -S 2000 -C 1000000").and("-s", address, "-p", port)));
             context.awaitMidTransfer();
             server.kill();
             assertThat(failure(client))
@@ -315,11 +310,11 @@ class RstreamIT {
     void aBadClientDoesNotEndAServerOfManyNorItsOtherClients() throws Exception {
         Watched context = new Watched();
         RstreamOptions good = options("-T v -S 3000 -C 5");
-        CompletableFuture<StreamRoles.Result> server = context.start(new StreamRoles.Server(good.withClients(0)));
-        RstreamOptions client = good.withPort(Integer.parseInt(context.port()));
+        CompletableFuture<StreamRoles.Result> server = context.start(new StreamRoles.Server(good.and("--clients 0")));
+        RstreamOptions client = good.and("-p", Integer.parseInt(context.port()));
         try (LocalRoles roles = new LocalRoles()) {
             Running<StreamRoles.Result> bad =
-                    roles.start("bad", device, new StreamRoles.Client(client.withFault(Fault.FLIP_PAYLOAD_BYTE)));
+                    roles.start("bad", device, new StreamRoles.Client(client.and("--fault flip-payload-byte")));
             assertThat(catchThrowable(() -> bad.join(SCENARIO))).isInstanceOf(ScenarioException.class);
         }
         assertThat(alone(new StreamRoles.Client(client)).bytesVerified()).isEqualTo(15_016);
@@ -337,11 +332,11 @@ class RstreamIT {
         Throwable failure = catchThrowable(() -> {
             try (LocalRoles roles = new LocalRoles()) {
                 Running<StreamRoles.Result> server =
-                        roles.start("server", device, new StreamRoles.Server(options.withClients(2)));
-                RstreamOptions client = options.withPort(Integer.parseInt(server.hear("port", STEP)));
+                        roles.start("server", device, new StreamRoles.Server(options.and("--clients 2")));
+                RstreamOptions client = options.and("-p", Integer.parseInt(server.hear("port", STEP)));
                 Thread wrong = Thread.ofPlatform().daemon().start(() -> {
                     Throwable ignored = catchThrowable(
-                            () -> alone(new StreamRoles.Client(client.withFault(Fault.FLIP_PAYLOAD_BYTE))));
+                            () -> alone(new StreamRoles.Client(client.and("--fault flip-payload-byte"))));
                 });
                 assertThat(alone(new StreamRoles.Client(client)).bytesVerified())
                         .isEqualTo(15_016);
@@ -359,9 +354,8 @@ class RstreamIT {
         try (CProgram server =
                 CProgram.start(STEP, "rstream", words("-b " + address + " -p " + port + " -S 4000 -C 20 -T f -T v"))) {
             server.awaitListening();
-            assertThat(alone(new StreamRoles.Client(options("-S 4000 -C 20 -T s -T v")
-                                    .withServerAddress(address)
-                                    .withPort(port)))
+            assertThat(alone(new StreamRoles.Client(
+                                    options("-S 4000 -C 20 -T s -T v").and("-s", address, "-p", port)))
                             .bytesVerified())
                     .isEqualTo(80_016);
             assertThat(server.awaitEnd()).as(server.describe()).isZero();
@@ -396,8 +390,8 @@ class RstreamIT {
                 .orElseThrow(() -> new TestAbortedException(io.rdmatest.SkipReason.UNSUPPORTED_BY_DEVICE.because(
                         "its network interface has no routable IPv6 address")));
         String figures = address.getHostAddress().replaceFirst("%.*", "");
-        RstreamOptions options = options(line).withOnDevice(false);
-        assertThat(run(options.withBindAddress(figures), options.withServerAddress(figures))
+        RstreamOptions options = options(line).and("--on-device=false");
+        assertThat(run(options.and("-b", figures), options.and("-s", figures))
                         .client()
                         .bytesVerified())
                 .isEqualTo(316);

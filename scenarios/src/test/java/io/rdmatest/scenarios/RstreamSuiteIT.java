@@ -42,7 +42,7 @@ class RstreamSuiteIT {
         requireSelected(sizes);
         FabricDevice device = Fabric.load("auto").local().resolve();
         String address = device.address().getHostAddress();
-        RstreamOptions options = options(sizes).withServerAddress(address).withPort(PORT);
+        RstreamOptions options = options(sizes).and("-s", address, "-p", PORT);
         try (CProgram server = CProgram.start(
                         STEP,
                         "rstream",
@@ -63,7 +63,7 @@ class RstreamSuiteIT {
         requireSelected(sizes);
         FabricDevice device = Fabric.load("auto").local().resolve();
         String address = device.address().getHostAddress();
-        RstreamOptions options = options(sizes).withBindAddress(address).withPort(0);
+        RstreamOptions options = options(sizes).and("-b", address, "-p 0");
         try (LocalRoles roles = new LocalRoles()) {
             Running<StreamRoles.Result> server = roles.start("server", device, new StreamRoles.Server(options));
             String port = server.hear("port", STEP);
@@ -87,11 +87,7 @@ class RstreamSuiteIT {
     }
 
     private static RstreamOptions options(String sizes) {
-        return (sizes.isEmpty()
-                        ? RstreamOptions.defaults()
-                        : RstreamOptions.defaults().withSuite(RstreamOptions.Suite.ALL_SIZES))
-                .withFirstWait(STEP)
-                .withTimeout(STEP);
+        return (sizes.isEmpty() ? RstreamOptions.parse() : RstreamOptions.parse("-S all")).and("--timeout", STEP);
     }
 
     /** The program's own lines are the proof that its rows are ours: in default mode its status never tells of a failure. */

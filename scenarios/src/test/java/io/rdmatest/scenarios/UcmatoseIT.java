@@ -8,17 +8,14 @@ import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
-import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.ScenarioException;
@@ -64,7 +61,7 @@ class UcmatoseIT {
     }
 
     private static UcmatoseOptions options() {
-        return UcmatoseOptions.defaults().withPort(0).withTimeout(STEP);
+        return UcmatoseOptions.parse("-p 0 --timeout", STEP);
     }
 
     // ---- many ----
@@ -73,8 +70,7 @@ class UcmatoseIT {
     @Tag("slow")
     @CsvSource({"1000, 0, 0", "1000, 4, 64"})
     void aThousandConnectionsComeUpWorkAndGoTogether(int connections, int messages, int size) {
-        UcmatoseOptions options =
-                options().withConnections(connections).withMessages(messages).withSizeBytes(size);
+        UcmatoseOptions options = options().and("-c", connections, "-C", messages, "-S", size);
 
         var results = LocalRoles.runPair(
                 device, new UcmatoseRoles.Server(options), new UcmatoseRoles.Client(options), SCENARIO);
@@ -92,11 +88,7 @@ class UcmatoseIT {
     @EnumSource(names = {"RDMA_CM", "EXTERNAL_QP"})
     void optionsOfAConnectionAreSeenAtItsQueuePair(ConnectionMode bringUp) {
         UcmatoseOptions options = options()
-                .withConnections(2)
-                .withMessages(1)
-                .withBringUp(bringUp)
-                .withTypeOfService(0x48)
-                .withAckTimeoutExponent(19);
+                .and("-c 2 -C 1", bringUp == ConnectionMode.EXTERNAL_QP ? "--external-qp" : "", "-t", 0x48, "-a 19");
 
         var results = LocalRoles.runPair(
                 device, new UcmatoseRoles.Server(options), new UcmatoseRoles.Client(options), SCENARIO);
@@ -114,11 +106,7 @@ class UcmatoseIT {
 
     @Test
     void twoHundredConnectionsComeUpWithTheProgramAsTheServer() throws Exception {
-        UcmatoseOptions options = options()
-                .withConnections(200)
-                .withMessages(2)
-                .withPort(freePort())
-                .withBindAddress(address());
+        UcmatoseOptions options = options().and("-c 200 -C 2 -p", freePort(), "-b", address());
         try (CProgram server = CProgram.start(
                 STEP, "ucmatose", "-b", address(), "-p", options.port(), "-c", 200, "-C", 2, "-S", 100)) {
             UcmatoseRoles.Result result = connect(server, options);
@@ -133,9 +121,7 @@ class UcmatoseIT {
     void twoHundredConnectionsComeUpWithTheProgramAsTheClient() throws Exception {
         try (LocalRoles roles = new LocalRoles()) {
             Running<UcmatoseRoles.Result> server = roles.start(
-                    "server",
-                    device,
-                    new UcmatoseRoles.Server(options().withConnections(200).withMessages(2)));
+                    "server", device, new UcmatoseRoles.Server(options().and("-c 200 -C 2")));
             try (CProgram client = CProgram.start(
                     STEP, "ucmatose", "-s", address(), "-p", server.hear("port", STEP), "-c", 200, "-C", 2)) {
                 assertThat(server.join(SCENARIO).messagesReceived()).isEqualTo(400);
@@ -147,8 +133,7 @@ class UcmatoseIT {
     @Test
     void moreMessagesThanSlotsAreSentInTurns() {
         // 64 MiB are what is kept to send from.
-        UcmatoseOptions options =
-                options().withMessages(40).withSizeBytes(4 << 20).withConnections(1);
+        UcmatoseOptions options = options().and("-C 40 -S", 4 << 20, "-c 1");
 
         var results = LocalRoles.runPair(
                 device, new UcmatoseRoles.Server(options), new UcmatoseRoles.Client(options), SCENARIO);
@@ -165,7 +150,7 @@ class UcmatoseIT {
         "-S 101, SIZE_REFUSED, This side has messages of 101 bytes"
     })
     void optionsThatDifferAreNamedByBothSidesAtOnce(String line, Cause reason, String text) {
-        UcmatoseOptions other = OptionLine.parse(UcmatoseOptions.class, line).withTimeout(STEP);
+        UcmatoseOptions other = UcmatoseOptions.parse(line, "--timeout", STEP);
         ScenarioException[] failures = new ScenarioException[2];
         LocalRoles roles = new LocalRoles();
         try {
@@ -174,7 +159,7 @@ class UcmatoseIT {
             try (LocalRoles others = new LocalRoles()) {
                 failures[0] = catchThrowableOfType(
                         ScenarioException.class,
-                        () -> others.start("client", device, new UcmatoseRoles.Client(other.withPort(port)))
+                        () -> others.start("client", device, new UcmatoseRoles.Client(other.and("-p", port)))
                                 .join(SCENARIO));
             }
             failures[1] = catchThrowableOfType(ScenarioException.class, () -> server.join(SCENARIO));
@@ -191,7 +176,9 @@ class UcmatoseIT {
     void aProgramWithTooManyConnectionsIsRejected() throws Exception {
         try (LocalRoles roles = new LocalRoles()) {
             Running<UcmatoseRoles.Result> server = roles.start(
-                    "server", device, new UcmatoseRoles.Server(options().withTimeout(SHORT)));
+                    "server",
+                    device,
+                    new UcmatoseRoles.Server(options().and("--timeout", SHORT, "--first-wait", STEP)));
             try (CProgram client =
                     CProgram.start(STEP, "ucmatose", "-s", address(), "-p", server.hear("port", STEP), "-c", 2)) {
                 ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> server.join(SCENARIO));
@@ -211,7 +198,7 @@ class UcmatoseIT {
                 CmId bound = channel.createId(PortSpace.TCP)) {
             bound.bind(new InetSocketAddress(device.address(), 0));
 
-            ScenarioException failure = failure(options -> options.withPort(bound.localPort()));
+            ScenarioException failure = failure(options -> options.and("-p", bound.localPort()));
 
             assertThat(failure.rdmaCause()).isEqualTo(Cause.PEER_ABSENT);
             assertThat(failure)
@@ -222,7 +209,7 @@ class UcmatoseIT {
 
     @Test
     void anAddressWithoutRdmaHasNoRoute() {
-        ScenarioException failure = failure(options -> options.withPort(7471).withServerAddress("127.0.0.1"));
+        ScenarioException failure = failure(options -> options.and("-p 7471 -s 127.0.0.1"));
 
         assertThat(failure.rdmaCause()).isEqualTo(Cause.NO_ROUTE);
         assertThat(failure).hasMessageContaining("127.0.0.1");
@@ -230,7 +217,7 @@ class UcmatoseIT {
 
     @Test
     void anUnknownNameHasNoRoute() {
-        ScenarioException failure = failure(options -> options.withPort(7471).withServerAddress("nobody.invalid"));
+        ScenarioException failure = failure(options -> options.and("-p 7471 -s nobody.invalid"));
 
         assertThat(failure.rdmaCause()).isEqualTo(Cause.NO_ROUTE);
         assertThat(failure).hasMessageContaining("nobody.invalid");
@@ -238,9 +225,8 @@ class UcmatoseIT {
 
     @Test
     void aGidIsAddressedOnInfinibandOnly() {
-        ScenarioException failure = failure(options -> options.withPort(7471)
-                .withAddressFormat(Format.GID)
-                .withServerAddress(device.gid().gid().toString()));
+        ScenarioException failure = failure(
+                options -> options.and("-p 7471 -f gid -s", device.gid().gid().toString()));
 
         assertThat(failure.rdmaCause()).isEqualTo(Cause.UNSUPPORTED);
         assertThat(failure).hasMessageContaining("InfiniBand ports only");
@@ -248,11 +234,7 @@ class UcmatoseIT {
 
     @Test
     void aServerThatIsKilledInMidTransferIsALostPeer() throws Exception {
-        UcmatoseOptions options = options()
-                .withConnections(2)
-                .withMessages(10)
-                .withPort(freePort())
-                .withBindAddress(address());
+        UcmatoseOptions options = options().and("-c 2 -C 10 -p", freePort(), "-b", address());
         // It expects three connections and waits for the last one, so that nothing flows before it is killed.
         try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-c", 3);
                 LocalRoles roles = new LocalRoles()) {
@@ -304,9 +286,9 @@ class UcmatoseIT {
 
     @Test
     void aProgramThatExpectsMoreConnectionsEndsTheClientWithinItsTimeout() throws Exception {
-        UcmatoseOptions options = options().withPort(freePort()).withBindAddress(address());
+        UcmatoseOptions options = options().and("-p", freePort(), "-b", address());
         try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-c", 2)) {
-            Throwable failure = catchThrowable(() -> connect(server, options.withTimeout(PATIENCE)));
+            Throwable failure = catchThrowable(() -> connect(server, options.and("--timeout", PATIENCE)));
 
             assertThat(failure)
                     .isInstanceOf(RdmaTimeoutException.class)
@@ -316,8 +298,7 @@ class UcmatoseIT {
 
     @Test
     void aProgramWithSmallerMessagesRefusesTheSize() throws Exception {
-        UcmatoseOptions options =
-                options().withSizeBytes(200).withPort(freePort()).withBindAddress(address());
+        UcmatoseOptions options = options().and("-S 200 -p", freePort(), "-b", address());
         try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-S", 100)) {
             ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> connect(server, options));
 
@@ -328,8 +309,7 @@ class UcmatoseIT {
 
     @Test
     void aProgramThatTakesFewerConnectionsRejects() throws Exception {
-        UcmatoseOptions options =
-                options().withConnections(3).withPort(freePort()).withBindAddress(address());
+        UcmatoseOptions options = options().and("-c 3 -p", freePort(), "-b", address());
         try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-c", 2)) {
             ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> connect(server, options));
 
@@ -343,8 +323,8 @@ class UcmatoseIT {
     @ParameterizedTest
     @CsvSource({"true, RDMA_CM", "false, RDMA_CM", "true, EXTERNAL_QP", "false, EXTERNAL_QP"})
     void aFlippedByteIsFound(boolean byServer, ConnectionMode bringUp) {
-        UcmatoseOptions right = options().withConnections(2).withBringUp(bringUp);
-        UcmatoseOptions wrong = right.withFault(Fault.FLIP_PAYLOAD_BYTE);
+        UcmatoseOptions right = options().and("-c 2", bringUp == ConnectionMode.EXTERNAL_QP ? "--external-qp" : "");
+        UcmatoseOptions wrong = right.and("--fault flip-payload-byte");
 
         PayloadMismatchError failure = catchThrowableOfType(
                 PayloadMismatchError.class,

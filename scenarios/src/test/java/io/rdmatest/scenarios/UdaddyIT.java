@@ -13,7 +13,6 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.options.Addresses;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.ScenarioException;
@@ -51,14 +50,13 @@ class UdaddyIT {
     }
 
     private static UdaddyOptions options() {
-        return UdaddyOptions.defaults().withPort(0).withTimeout(STEP);
+        return UdaddyOptions.parse("--port 0 --timeout", STEP);
     }
 
     @ParameterizedTest
     @CsvSource({"1, 10, 100", "4, 20, 1", "3, 5, 4", "2, 10, 4096", "20, 0, 0"})
     void everyDatagramIsCompared(int paths, int messages, int size) {
-        UdaddyOptions options =
-                options().withConnections(paths).withMessages(messages).withSizeBytes(size);
+        UdaddyOptions options = options().and("-c", paths, "-C", messages, "-S", size);
 
         run(options, paths * messages, size);
     }
@@ -67,7 +65,7 @@ class UdaddyIT {
     void overIpv6WithATypeOfService() {
         String address = Addresses.find(device, false).orElseThrow().getHostAddress();
 
-        run(options().withServerAddress(address).withBindAddress(address).withTypeOfService(32), 10, 100);
+        run(options().and("-s", address, "-b", address, "-t 32"), 10, 100);
     }
 
     private void run(UdaddyOptions options, int messages, int size) {
@@ -86,8 +84,8 @@ class UdaddyIT {
     @ParameterizedTest
     @CsvSource({"true, 100", "false, 100", "true, 2", "false, 5"})
     void aFlippedByteIsFound(boolean byServer, int size) {
-        UdaddyOptions right = options().withSizeBytes(size);
-        UdaddyOptions wrong = right.withFault(Fault.FLIP_PAYLOAD_BYTE);
+        UdaddyOptions right = options().and("-S", size);
+        UdaddyOptions wrong = right.and("--fault flip-payload-byte");
 
         Throwable failure = catchThrowable(() -> LocalRoles.runPair(
                 device,
@@ -106,7 +104,7 @@ class UdaddyIT {
                 CmId bound = channel.createId(PortSpace.UDP)) {
             bound.bind(new InetSocketAddress(device.address(), 0));
 
-            ScenarioException failure = failure(options -> options.withPort(bound.localPort()));
+            ScenarioException failure = failure(options -> options.and("--port", bound.localPort()));
 
             assertThat(failure.rdmaCause()).isEqualTo(Cause.PEER_ABSENT);
             assertThat(failure).hasMessageContaining("Nobody listens at ");
@@ -117,7 +115,7 @@ class UdaddyIT {
     void aDatagramLargerThanTheMtuIsRefused() {
         int mtu = device.portAttributes().activeMtu().bytes();
 
-        ScenarioException failure = failure(options -> options.withPort(7174).withSizeBytes(mtu + 1));
+        ScenarioException failure = failure(options -> options.and("--port 7174 -S", mtu + 1));
 
         assertThat(failure.rdmaCause()).isEqualTo(Cause.SIZE_REFUSED);
         assertThat(failure).hasMessageContaining("exceeds the active MTU of " + mtu);
@@ -125,7 +123,7 @@ class UdaddyIT {
 
     @Test
     void theIpoibPortSpaceIsOfInfinibandOnly() {
-        ScenarioException failure = failure(options -> options.withPort(7174).withPortSpace(PortSpace.IPOIB));
+        ScenarioException failure = failure(options -> options.and("--port 7174 -p ipoib"));
 
         assertThat(failure.rdmaCause()).isEqualTo(Cause.UNSUPPORTED);
         assertThat(failure).hasMessageContaining("IPOIB");
@@ -139,10 +137,7 @@ class UdaddyIT {
         try {
             Running<UdaddyRoles.Result> server = roles.start("server", device, new UdaddyRoles.Server(options()));
             int port = Integer.parseInt(server.hear("port", STEP));
-            failures[0] = failure(options -> options.withPort(port)
-                    .withConnections(paths)
-                    .withMessages(messages)
-                    .withSizeBytes(size));
+            failures[0] = failure(options -> options.and("--port", port, "-c", paths, "-C", messages, "-S", size));
             failures[1] = catchThrowableOfType(ScenarioException.class, () -> server.join(SCENARIO));
         } finally {
             roles.close();

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaTimeoutException;
@@ -112,12 +111,7 @@ class WrongFabricIT {
 
     @Test
     void aByteThatChangedInAStreamIsNamedByItsPlaceInTheStream() {
-        RstreamOptions options = RstreamOptions.defaults()
-                .withPort(0)
-                .withSizeBytes(1000)
-                .withTransfers(2)
-                .withVerify(true)
-                .withTimeout(STEP);
+        RstreamOptions options = RstreamOptions.parse("-p 0 -S 1000 -C 2 -T v --timeout", STEP);
         PayloadMismatchError wrong = catchThrowableOfType(
                 PayloadMismatchError.class,
                 () -> LocalRoles.runPair(device, changingEcho(16 + 1234), new StreamRoles.Client(options), SCENARIO));
@@ -176,14 +170,14 @@ class WrongFabricIT {
     void anRpingServerThatNeverAnswersEndsTheClientWithinItsTimeout() {
         requireTimeoutAgainstSilence(
                 "go-ahead of the rping server after RDMA READ",
-                port -> new RpingRoles.Client(rping().withPort(port).withCount(3)));
+                port -> new RpingRoles.Client(rping().and("-p", port, "-C 3")));
     }
 
     @Test
     void aUcmatoseServerThatNeverSendsEndsTheClientWithinItsTimeout() {
-        UcmatoseOptions options = UcmatoseOptions.defaults().withMessages(3).withTimeout(PATIENCE);
+        UcmatoseOptions options = UcmatoseOptions.parse("-C 3 --timeout", PATIENCE);
         requireTimeoutAgainstSilence(
-                "message of the ucmatose peer", port -> new UcmatoseRoles.Client(options.withPort(port)));
+                "message of the ucmatose peer", port -> new UcmatoseRoles.Client(options.and("-p", port)));
     }
 
     @Test
@@ -196,7 +190,7 @@ class WrongFabricIT {
     }
 
     private static RpingOptions rping() {
-        return RpingOptions.defaults().withPort(0).withTimeout(PATIENCE);
+        return RpingOptions.parse("-p 0 --timeout", PATIENCE);
     }
 
     private void requireTimeoutAgainstSilence(String awaited, IntFunction<Role<?>> client) {
@@ -255,7 +249,8 @@ class WrongFabricIT {
     // ---- a raw connection through this test ----
 
     private static PingPongRoles.Plan raw(Operation operation, int size, int iterations) {
-        return PingPongRoles.Plan.of(operation, size, iterations, STEP).by(ConnectionMode.RAW, null);
+        return PingPongRoles.Plan.parse(
+                "--operation", operation, "-S", size, "-C", iterations, "--timeout", STEP, "--connection raw");
     }
 
     /** Runs both sides, with what the server says of itself changed on its way; returns what the client says. */

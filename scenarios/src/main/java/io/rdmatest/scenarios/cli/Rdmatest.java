@@ -4,6 +4,7 @@ import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.command.Printer;
 import io.rdmatest.scenarios.command.ReportingCommand;
 import io.rdmatest.scenarios.mckey.MckeyCommand;
+import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.qualify.Qualify;
 import io.rdmatest.scenarios.rping.RpingCommand;
 import io.rdmatest.scenarios.rstream.RstreamCommand;
@@ -224,7 +225,7 @@ public final class Rdmatest implements Callable<Integer> {
                 part.getCommandSpec().usageMessage().exitCodeList(statuses);
             });
         }
-        return ReportingCommand.getopt(line)
+        return Options.getopt(line)
                 .setParameterExceptionHandler(Rdmatest::wrongUsage)
                 .setExecutionExceptionHandler((e, command, parsed) -> new Printer(
                                 ReportingCommand.name(command), false, command.getOut(), command.getErr())

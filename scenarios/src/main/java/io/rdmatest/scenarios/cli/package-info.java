@@ -3,9 +3,8 @@
  * and {@code fabric check}.
  *
  * <p>A command is a {@link io.rdmatest.scenarios.command.ProgramCommand}. Its options are those of the role,
- * {@link io.rdmatest.scenarios.options.Options} with the letters of the program's man page and long names.
- * {@link io.rdmatest.scenarios.cli.OptionLine} reads the same lines for annotated tests
- * ({@link io.rdmatest.scenarios.EachOptionLine}) and for the cells of {@code interop}.
+ * {@link io.rdmatest.scenarios.options.Options} with the letters of the program's man page and long names. Annotated tests
+ * ({@link io.rdmatest.scenarios.EachOptionLine}), the cells of {@code interop} and other nodes read the same lines.
  */
 @NullMarked
 package io.rdmatest.scenarios.cli;

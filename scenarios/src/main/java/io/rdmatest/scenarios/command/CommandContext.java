@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.command;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.NodePort;
+import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.role.RoleContext;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -12,13 +13,13 @@ import org.jspecify.annotations.Nullable;
 /** The context of a role on the command line: the device that the options select, and no channel to the other side. */
 public final class CommandContext implements RoleContext {
 
-    private final CommonOptions common;
+    private final Options<?> options;
     private final PrintWriter err;
     private final BooleanSupplier cancelled;
     private @Nullable FabricDevice device;
 
-    public CommandContext(CommonOptions common, PrintWriter err, BooleanSupplier cancelled) {
-        this.common = common;
+    public CommandContext(Options<?> options, PrintWriter err, BooleanSupplier cancelled) {
+        this.options = options;
         this.err = err;
         this.cancelled = cancelled;
     }
@@ -29,13 +30,13 @@ public final class CommandContext implements RoleContext {
         FabricDevice found = device;
         if (found == null) {
             Fabric fabric = Fabric.load();
-            if (common.device().isPresent()) {
-                fabric = fabric.withDevice(common.device().get());
+            if (options.device().isPresent()) {
+                fabric = fabric.withDevice(options.device().get());
             }
             NodePort local = fabric.local().port();
-            found = (common.gidIndex().isEmpty()
+            found = (options.gidIndex().isEmpty()
                             ? local
-                            : local.onGid(common.gidIndex().getAsInt()))
+                            : local.onGid(options.gidIndex().getAsInt()))
                     .resolve();
             device = found;
         }
@@ -44,7 +45,7 @@ public final class CommandContext implements RoleContext {
 
     @Override
     public boolean staysOnDevice() {
-        return common.selectsDevice();
+        return options.selectsDevice();
     }
 
     /** Prints the message: a person may need it for the other side, such as the port that the kernel chose. */

@@ -13,8 +13,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Mixin;
 
 /**
  * One side of a program that makes several connections, or looks up several communication paths, and sends messages on each.
@@ -23,10 +21,7 @@ import picocli.CommandLine.Mixin;
  * @param <R> what the program's roles report
  */
 public abstract class ConnectionCommand<O extends ConnectionOptions<O>, R extends ConnectionResult>
-        extends ProgramCommand {
-
-    @Mixin
-    private O arguments;
+        extends ProgramCommand<O> {
 
     private final String portOption;
     private final String plural;
@@ -34,12 +29,12 @@ public abstract class ConnectionCommand<O extends ConnectionOptions<O>, R extend
     /**
      * Creates a command.
      *
-     * @param arguments the options with their defaults
+     * @param options the options with their defaults
      * @param portOption the option of the port
      * @param plural what the program calls several connections
      */
-    protected ConnectionCommand(O arguments, String portOption, String plural) {
-        this.arguments = arguments;
+    protected ConnectionCommand(O options, String portOption, String plural) {
+        super(options);
         this.portOption = portOption;
         this.plural = plural;
     }
@@ -58,54 +53,36 @@ public abstract class ConnectionCommand<O extends ConnectionOptions<O>, R extend
 
     @Override
     protected final void checkCommandLine() {
-        if (arguments.serverAddress() != null && arguments.port() == 0) {
+        if (options.serverAddress() != null && options.port() == 0) {
             throw new IllegalArgumentException("A client needs the server's port (" + portOption + "), 1 to 65535");
         }
     }
 
     @Override
     protected final Outcome run(RoleContext context) throws Exception {
-        O given = common.applyTo(arguments);
-        O options = given.withBindAddress(
-                bindAddress(context, given.addressFormat(), given.serverAddress(), given.bindAddress()));
-        return outcome(
-                options,
-                options.serverAddress() != null
-                        ? client(options).run(context)
-                        : server(options).run(context));
+        String bind = options.bindAddress();
+        boolean gids = options.addressFormat() == Format.GID;
+        if (bind != null) {
+            requireOnDevice(context, gids ? null : InetAddress.getByName(bind));
+        }
+        String server = options.serverAddress();
+        if (server == null) {
+            return outcome(server(options).run(context));
+        }
+        // A C program binds its client to no address; a device that was asked for is bound to by its own.
+        boolean asked = bind == null && options.selectsDevice();
+        return outcome(client(asked ? options.and("-b", own(context, gids, server)) : options)
+                .run(context));
     }
 
-    /**
-     * Returns what to bind to. A C program binds its server to any address and its client to none; a device that was asked for
-     * is bound to by its own.
-     *
-     * @param format the format of the addresses
-     * @param server the server's address; null for the server itself
-     * @param bind the local address that was given; null if none was
-     * @return the address; null if the role finds it by itself
-     * @throws UnknownHostException if a name is not known
-     */
-    private @Nullable String bindAddress(
-            RoleContext context, Format format, @Nullable String server, @Nullable String bind)
-            throws UnknownHostException {
-        if (bind != null) {
-            requireOnDevice(context, format == Format.GID ? null : InetAddress.getByName(bind));
-            return bind;
-        }
-        boolean asked = common.selectsDevice();
-        if (server == null) {
-            return asked ? null : format == Format.GID ? "::" : "0.0.0.0";
-        }
-        if (!asked) {
-            return null;
-        }
-        return format == Format.GID
+    private static String own(RoleContext context, boolean gids, String server) throws UnknownHostException {
+        return gids
                 ? context.device().gid().gid().toString()
                 : Addresses.ofFamily(context.device(), InetAddress.getByName(server))
                         .getHostAddress();
     }
 
-    private Outcome outcome(O options, R result) {
+    private Outcome outcome(R result) {
         int count = result.times().size();
         List<String> lines = new ArrayList<>();
         String amount = "%d %s, %d messages received, %d sent"

@@ -4,22 +4,32 @@ import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.role.RoleContext;
 import java.net.InetAddress;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
 /**
  * A command that runs one side of a program.
  *
- * <p>A subclass has its options in a field {@code @Mixin XxxOptions arguments}, and runs the role in {@link #run}. Printing,
- * verdicts, {@code --json} and interruption are done here.
+ * <p>A subclass runs the role in {@link #run}. Printing, verdicts, {@code --json} and interruption are done here.
+ *
+ * @param <O> the options of the program
  */
-public abstract class ProgramCommand extends ReportingCommand {
+public abstract class ProgramCommand<O extends Options<O>> extends ReportingCommand {
 
-    /** What every program takes. */
+    /** The options of the program, read from the command line. */
     @Mixin
-    protected CommonOptions common = new CommonOptions();
+    protected final O options;
+
+    /**
+     * Creates a command.
+     *
+     * @param options the options with their defaults; picocli fills them in
+     */
+    protected ProgramCommand(O options) {
+        this.options = options;
+    }
 
     /**
      * Runs one side and returns what it reports. What it throws is judged by {@link Verdicts}: wrong data is an
@@ -31,8 +41,8 @@ public abstract class ProgramCommand extends ReportingCommand {
 
     @Override
     protected final Outcome execute() throws Exception {
-        CommandContext context = new CommandContext(common, err(), cancelled());
-        if (common.selectsDevice()) {
+        CommandContext context = new CommandContext(options, err(), cancelled());
+        if (options.selectsDevice()) {
             // A client that is given an address would never ask for it, and a wrong name would go unnoticed.
             context.device();
         }
@@ -46,25 +56,22 @@ public abstract class ProgramCommand extends ReportingCommand {
      * @throws io.rdmatest.scenarios.role.ScenarioException if it is of another one
      */
     protected final void requireOnDevice(RoleContext context, @Nullable InetAddress own) {
-        if (own != null && common.selectsDevice()) {
+        if (own != null && options.selectsDevice()) {
             Addresses.requireOn(context.device(), own);
         }
     }
 
     @Override
     protected final boolean json() {
-        return common.json();
+        return options.json();
     }
 
-    /** Applies the common options, so that a value out of range is wrong usage. */
     @Override
     protected final void check() {
+        List<String> words = spec().commandLine().getParseResult().originalArgs();
         try {
-            for (CommandSpec mixin : spec().mixins().values()) {
-                if (mixin.userObject() instanceof Options<?> options) {
-                    common.applyTo(options);
-                }
-            }
+            // The words of the whole command line, which begins with the name of the command.
+            options.complete(words.subList(words.indexOf(spec().name()) + 1, words.size()));
             checkCommandLine();
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec().commandLine(), e.getMessage(), e);

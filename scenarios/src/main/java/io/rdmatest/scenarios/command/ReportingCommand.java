@@ -98,14 +98,6 @@ public abstract class ReportingCommand implements Callable<Integer> {
         return line.getParent() == null ? "" : (name(line.getParent()) + " " + line.getCommandName()).strip();
     }
 
-    /** Sets the rules of getopt(3) as far as picocli has them: clustered letters, attached values, the last one wins. */
-    public static CommandLine getopt(CommandLine line) {
-        return line.setOverwrittenOptionsAllowed(true)
-                .setPosixClusteredShortOptionsAllowed(true)
-                .setExpandAtFiles(false)
-                .setCaseInsensitiveEnumValuesAllowed(true);
-    }
-
     @Override
     public final Integer call() {
         check();

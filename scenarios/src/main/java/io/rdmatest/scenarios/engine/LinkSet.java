@@ -173,7 +173,9 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
     /** Binds a new id of a channel to the server's address, and listens. */
     protected final CmId listen(EventChannel channel) {
         CmId id = resources.own(channel.createId(options.portSpace()));
-        String bind = options.bindAddress();
+        // As the C program, a server that may use any device binds to any address.
+        boolean own = options.bindAddress() != null || context.staysOnDevice();
+        String bind = own ? options.bindAddress() : isNative() ? "::" : "0.0.0.0";
         try {
             if (bind == null) {
                 id.bind(new InetSocketAddress(context.device().address(), options.port()));

@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios.interop;
 
-import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 
@@ -41,8 +40,7 @@ public record Cell(String program, OurRole ours, String options, boolean program
 
     /** Returns whether the sides talk over TCP, which does not use the device. */
     boolean overTcp() {
-        return program.equals("rstream")
-                && OptionLine.parse(RstreamOptions.class, options).transport() == RstreamOptions.Transport.TCP;
+        return program.equals("rstream") && RstreamOptions.parse(options).transport() == RstreamOptions.Transport.TCP;
     }
 
     /** Returns the options, or that there are none. */

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.interop;
 
-import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.ConnectionResult;
 import io.rdmatest.scenarios.options.ConnectionOptions;
+import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
@@ -116,15 +116,17 @@ abstract class ConnectionCells<O extends ConnectionOptions<O>, R extends Connect
         String address = drawn.theirs(context);
         String port = anyPort ? " -p " + context.port() : "";
         CProgram server = start(context, drawn, port + (drawn.bind() || drawn.ipv6() ? " -b " + address : ""));
-        O given = parse(context, fault, drawn, port + tos(drawn))
-                .withServerAddress(address)
-                .withBindAddress(drawn.bind() ? drawn.ours(context) : null);
+        O given = parse(
+                context,
+                fault,
+                drawn,
+                port + tos(drawn) + " -s " + address + (drawn.bind() ? " -b " + drawn.ours(context) : ""));
         return agree(given, context.connect(server, client(given)), server);
     }
 
     private long server(CellContext context, Fault fault, Drawn drawn) throws Exception {
         String address = drawn.ours(context);
-        O given = parse(context, fault, drawn, anyPort ? " -p 0" : "").withBindAddress(address);
+        O given = parse(context, fault, drawn, (anyPort ? " -p 0" : "") + " -b " + address);
         Running<R> server = context.roles().start("server", context.device(), server(given));
         String port = server.hear("port", context.step());
         CProgram client = start(
@@ -142,8 +144,8 @@ abstract class ConnectionCells<O extends ConnectionOptions<O>, R extends Connect
     }
 
     private O parse(CellContext context, Fault fault, Drawn drawn, String more) {
-        return OptionLine.parse(options, drawn.both() + drawn.ours() + " -f ip" + more)
-                .withCommon(context.step(), context.step(), fault);
+        return Options.parse(
+                options, drawn.both() + drawn.ours() + " -f ip" + more, "--timeout", context.step(), "--fault", fault);
     }
 
     private static long agree(ConnectionOptions<?> given, ConnectionResult result, CProgram program) throws Exception {

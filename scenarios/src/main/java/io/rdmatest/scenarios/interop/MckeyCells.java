@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios.interop;
 
-import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
@@ -10,7 +9,6 @@ import io.rdmatest.scenarios.role.Delivery.Proof;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -78,15 +76,17 @@ final class MckeyCells implements CellSource {
         }
 
         private MckeyOptions options(CellContext context) {
-            return OptionLine.parse(MckeyOptions.class, both())
-                    // Our receiver is there first, and the C programs take several steps before a message comes.
-                    .withCommon(context.step(), context.step().multipliedBy(3), Fault.NONE)
-                    .withBind(context.ours())
-                    // Between nodes, the switches need the time that the program gives them, too.
-                    .withSettle(
-                            context.ours().equals(context.theirs())
-                                    ? Duration.ZERO
-                                    : MckeyOptions.defaults().settle());
+            // Our receiver is there first, and the C programs take several steps before a message comes.
+            MckeyOptions options = MckeyOptions.parse(
+                    both(),
+                    "-b",
+                    context.ours(),
+                    "--timeout",
+                    context.step(),
+                    "--first-wait",
+                    context.step().multipliedBy(3));
+            // Between nodes, the switches need the time that the program gives them, too.
+            return context.ours().equals(context.theirs()) ? options.and("--settle 0") : options;
         }
     }
 
@@ -121,8 +121,8 @@ final class MckeyCells implements CellSource {
     /** The C program only counts messages. A receiver of rdmatest in the same group verifies the data. */
     private static long send(CellContext context, Fault fault, Draw draw) throws Exception {
         MckeyOptions options = draw.options(context);
-        Running<Received> witness = context.roles()
-                .start("witness", context.device(), new MulticastRoles.Receiver(options.withQueuePairs(1)));
+        Running<Received> witness =
+                context.roles().start("witness", context.device(), new MulticastRoles.Receiver(options.and("-c 1")));
         String ignored = witness.hear("joining the group", context.step());
         List<CProgram> receivers = new ArrayList<>();
         for (int i = 0; i < draw.programs(); i++) {
@@ -131,7 +131,7 @@ final class MckeyCells implements CellSource {
         for (CProgram receiver : receivers) {
             receiver.awaitOutput(JOINED, draw.queuePairs());
         }
-        MckeyOptions sending = options.withSendOnly(draw.sendOnly()).withFault(fault);
+        MckeyOptions sending = options.and(draw.sendOnly() ? "-o" : "", "--fault", fault);
         Sent sent = context.roles()
                 .start("sender", context.device(), new MulticastRoles.Sender(sending))
                 .join(context.step().multipliedBy(2));
@@ -154,7 +154,7 @@ final class MckeyCells implements CellSource {
     /** The C program destroys its queue pairs right after its last messages, so some of these may be lost. */
     private static long receive(CellContext context, Draw draw) throws Exception {
         int expected = Math.max(1, draw.messages() / 2);
-        MckeyOptions options = draw.options(context).withMessages(expected);
+        MckeyOptions options = draw.options(context).and("-C", expected);
         Running<Received> receiver =
                 context.roles().start("receiver", context.device(), new MulticastRoles.Receiver(options));
         String ignored = receiver.hear("joining the group", context.step());

@@ -2,7 +2,6 @@ package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.SkipReason;
-import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
@@ -152,7 +151,7 @@ final class RpingCells implements CellSource {
     }
 
     private static RpingOptions parse(CellContext context, Fault fault, String line) {
-        return OptionLine.parse(RpingOptions.class, line).withCommon(context.step(), context.step(), fault);
+        return RpingOptions.parse(line, "--timeout", context.step(), "--fault", fault);
     }
 
     private static CProgram start(CellContext context, String line, Object... addressed) throws IOException {
@@ -165,11 +164,10 @@ final class RpingCells implements CellSource {
         int port = context.port();
         InetAddress address = context.theirs(!drawn.ipv6());
         CProgram server = start(context, drawn.server(), "-a", address.getHostAddress(), "-p", port);
-        RpingOptions options =
-                parse(context, fault, drawn.ourClient()).withAddress(address).withPort(port);
+        RpingOptions options = parse(context, fault, drawn.ourClient()).and("-a", address, "-p", port);
         RpingRoles.ClientResult result = context.connect(
                 server,
-                new RpingRoles.Client(drawn.source() ? options.withSource(context.ours(!drawn.ipv6())) : options));
+                new RpingRoles.Client(drawn.source() ? options.and("-I", context.ours(!drawn.ipv6())) : options));
         if (result.pings() != drawn.pings()) {
             throw new AssertionError(result.pings() + " pings came back instead of " + drawn.pings());
         }
@@ -191,10 +189,7 @@ final class RpingCells implements CellSource {
                     device.name() + " is an iWARP device, where rping -c -q does not connect"));
         }
         InetAddress address = context.ours(!drawn.ipv6());
-        RpingOptions options = parse(context, fault, drawn.ourServer())
-                .withCount(drawn.pings())
-                .withAddress(address)
-                .withPort(0);
+        RpingOptions options = parse(context, fault, drawn.ourServer()).and("-p 0 -C", drawn.pings(), "-a", address);
         Running<RpingRoles.ServerResult> server =
                 context.roles().start("server", context.device(), new RpingRoles.Server(options));
         String port = server.hear("port", context.step());

@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios.interop;
 
-import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
@@ -94,8 +93,7 @@ final class RstreamCells implements CellSource {
         int port = context.port();
         String address = context.theirs().getHostAddress();
         CProgram server = start(context, line, "-b", address, "-p", port);
-        RstreamOptions options =
-                options(context, fault, line).withServerAddress(address).withPort(port);
+        RstreamOptions options = options(context, fault, line).and("-s", address, "-p", port);
         StreamRoles.Result result = context.connect(server, new StreamRoles.Client(options));
         server.awaitSuccess();
         return require(server, options, result);
@@ -103,8 +101,7 @@ final class RstreamCells implements CellSource {
 
     private static long server(CellContext context, Fault fault, String line) throws Exception {
         String address = context.ours().getHostAddress();
-        RstreamOptions options =
-                options(context, fault, line).withBindAddress(address).withPort(0);
+        RstreamOptions options = options(context, fault, line).and("-p 0 -b", address);
         Running<StreamRoles.Result> server =
                 context.roles().start("server", context.device(), new StreamRoles.Server(options));
         String port = server.hear("port", context.step());
@@ -121,7 +118,7 @@ final class RstreamCells implements CellSource {
     }
 
     private static RstreamOptions options(CellContext context, Fault fault, String line) {
-        return OptionLine.parse(RstreamOptions.class, line).withCommon(context.step(), context.step(), fault);
+        return RstreamOptions.parse(line, "--timeout", context.step(), "--fault", fault);
     }
 
     /** The program reports its first wrong byte. In most modes its exit status also shows it. */

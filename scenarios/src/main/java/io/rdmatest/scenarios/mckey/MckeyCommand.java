@@ -15,7 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 
 /** One side of mckey(1). */
 @Command(
@@ -25,24 +24,25 @@ import picocli.CommandLine.Mixin;
             "Joins a multicast group, sends messages to it (-s) or receives them, and leaves.",
             "The other sides may be the C program, whose messages can only be counted."
         })
-public final class MckeyCommand extends ProgramCommand {
+public final class MckeyCommand extends ProgramCommand<MckeyOptions> {
 
     /** Pairs of receiver and sender that the text lists; JSON has all of them. */
     private static final int LISTED = 16;
 
-    @Mixin
-    private MckeyOptions arguments = MckeyOptions.defaults();
+    public MckeyCommand() {
+        super(new MckeyOptions());
+    }
 
     @Override
     protected void checkCommandLine() {
-        if (arguments.group() == null && arguments.unmappedGroup() == null) {
+        if (options.group() == null && options.unmappedGroup() == null) {
             throw new IllegalArgumentException("A group must be given: its address (-m) or its MGID (-M)");
         }
-        if (arguments.unmappedGroup() != null && arguments.bind() == null) {
+        if (options.unmappedGroup() != null && options.bind() == null) {
             throw new IllegalArgumentException("-M needs the local address as well (-b): an MGID selects no device");
         }
-        AddressOptions.requireOneFamily("-b", arguments.bind(), "-m", arguments.group());
-        if (arguments.sendOnly() && !arguments.isSender() && arguments.messages() > 0) {
+        AddressOptions.requireOneFamily("-b", options.bind(), "-m", options.group());
+        if (options.sendOnly() && !options.isSender() && options.messages() > 0) {
             throw new IllegalArgumentException(
                     "A send-only member (-o) receives nothing: send (-s), or only join and leave (-C 0)");
         }
@@ -50,20 +50,19 @@ public final class MckeyCommand extends ProgramCommand {
 
     @Override
     protected Outcome run(RoleContext context) {
-        MckeyOptions options = common.applyTo(arguments);
         requireOnDevice(context, options.bind());
-        if (arguments.isSender()) {
-            return sent(options, new MulticastRoles.Sender(options).run(context));
+        if (options.isSender()) {
+            return sent(new MulticastRoles.Sender(options).run(context));
         }
         try {
-            return received(options, new MulticastRoles.Receiver(options).run(context));
+            return received(new MulticastRoles.Receiver(options).run(context));
         } catch (DeliveryError e) {
-            return failed(options, e);
+            return failed(e);
         }
     }
 
-    private static Outcome sent(MckeyOptions options, Sent result) {
-        Map<String, Object> json = json("sender", options);
+    private Outcome sent(Sent result) {
+        Map<String, Object> json = json("sender");
         json.put("mgid", result.group().toString());
         json.put("mlid", result.lid());
         json.put("queuePairNumbers", result.queuePairs());
@@ -80,8 +79,8 @@ public final class MckeyCommand extends ProgramCommand {
                 json);
     }
 
-    private static Outcome received(MckeyOptions options, Received result) {
-        Map<String, Object> json = json("receiver", options);
+    private Outcome received(Received result) {
+        Map<String, Object> json = json("receiver");
         json.put("mgid", result.group().toString());
         json.put("mlid", result.lid());
         json.put("queuePairNumbers", result.queuePairs());
@@ -94,12 +93,12 @@ public final class MckeyCommand extends ProgramCommand {
                         count(options.queuePairs(), "queue pair"),
                         result.reordered());
         List<String> lines = new ArrayList<>();
-        lines.add(summary(options, result, came));
+        lines.add(summary(result, came));
         list(lines, result.deliveries());
         return new Outcome(lines, json);
     }
 
-    private static String summary(MckeyOptions options, Received result, String came) {
+    private String summary(Received result, String came) {
         if (options.messages() == 0) {
             return "done: joined %s and left it with %s"
                     .formatted(result.group(), count(options.queuePairs(), "queue pair"));
@@ -117,8 +116,8 @@ public final class MckeyCommand extends ProgramCommand {
                         : "");
     }
 
-    private static Outcome failed(MckeyOptions options, DeliveryError failure) {
-        Map<String, Object> json = json("receiver", options);
+    private Outcome failed(DeliveryError failure) {
+        Map<String, Object> json = json("receiver");
         figures(json, failure.deliveries());
         List<String> lines = new ArrayList<>();
         list(lines, failure.deliveries());
@@ -132,7 +131,7 @@ public final class MckeyCommand extends ProgramCommand {
         }
     }
 
-    private static Map<String, Object> json(String role, MckeyOptions options) {
+    private Map<String, Object> json(String role) {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("role", role);
         json.put("group", options.groupText());

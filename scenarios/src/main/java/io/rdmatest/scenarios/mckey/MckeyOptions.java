@@ -5,7 +5,6 @@ import io.rdmatest.scenarios.engine.DatagramPortSpace;
 import io.rdmatest.scenarios.options.DurationText;
 import io.rdmatest.scenarios.options.HostAddress;
 import io.rdmatest.scenarios.options.Options;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.verbs.Gid;
 import java.net.InetAddress;
 import java.time.Duration;
@@ -21,7 +20,6 @@ public final class MckeyOptions extends Options<MckeyOptions> {
     private static final int MOST_MESSAGES = 100_000_000;
     private static final int MOST_BYTES = 65_536;
     private static final int MOST_SENDERS = 1000;
-    private static final Duration MOST_TIME = Duration.ofDays(1);
 
     @Option(
             names = {"-m", "--group"},
@@ -43,7 +41,7 @@ public final class MckeyOptions extends Options<MckeyOptions> {
     @Option(
             names = {"-s", "--sender"},
             description = "Send; otherwise receive.")
-    private transient boolean sender;
+    private boolean sender;
 
     @Option(
             names = {"-b", "--bind"},
@@ -103,37 +101,26 @@ public final class MckeyOptions extends Options<MckeyOptions> {
                     + " switches and for receivers that were started at the same time; 0 for not at all (default: 3s).")
     private Duration settle = Duration.ofSeconds(3);
 
-    private Duration timeout = Duration.ofSeconds(10);
-    private @Nullable Duration senderTimeout;
-    private Fault fault = Fault.NONE;
-
-    private MckeyOptions() {}
+    /** Creates the options with their defaults; picocli fills them in. */
+    MckeyOptions() {}
 
     /**
-     * Returns the defaults of the C program, which has none for the group: 10 messages of 100 bytes on one queue pair,
-     * in the UDP port space, 3 s after joining. Each wait has a limit of 10 s, except a receiver's wait for the first
-     * message.
-     */
-    public static MckeyOptions defaults() {
-        return new MckeyOptions();
-    }
-
-    /**
-     * Parses the MGID of {@code -M}.
+     * Reads options from a line, such as {@code -m 239.77.0.1 -C 100}.
      *
-     * @param text in the notation of IPv6 addresses, or {@code 0} to let the subnet administrator choose
-     * @throws IllegalArgumentException for anything else
+     * @param words parts of the line, as for {@link Options#parse}
+     * @throws IllegalArgumentException if the line is wrong; the message has the line, and names the option
      */
-    public static Gid mgid(String text) {
-        return text.strip().equals("0") ? Gid.of(new byte[Gid.LENGTH]) : Gid.parse(text.strip());
+    public static MckeyOptions parse(Object... words) {
+        return parse(MckeyOptions.class, words);
     }
 
+    /** Reads an MGID in the notation of IPv6 addresses, or {@code 0} to let the subnet administrator choose. */
     private static final class MgidText implements ITypeConverter<Gid> {
 
         @Override
         public Gid convert(String text) {
             try {
-                return mgid(text);
+                return text.strip().equals("0") ? Gid.of(new byte[Gid.LENGTH]) : Gid.parse(text.strip());
             } catch (IllegalArgumentException e) {
                 throw new TypeConversionException(e.getMessage());
             }
@@ -141,7 +128,7 @@ public final class MckeyOptions extends Options<MckeyOptions> {
     }
 
     @Override
-    public void check() {
+    protected void check() {
         if (group != null && unmappedGroup != null) {
             throw new IllegalArgumentException(
                     "Give one group: either an address (-m) or an unmapped MGID (-M), not both");
@@ -160,15 +147,6 @@ public final class MckeyOptions extends Options<MckeyOptions> {
         range("-C, the number of messages,", messages, 0, MOST_MESSAGES);
         range("-S, the size in bytes,", sizeBytes, 0, MOST_BYTES);
         range("--senders", senders, 1, MOST_SENDERS);
-        if (portSpace != PortSpace.UDP && portSpace != PortSpace.IPOIB) {
-            throw new IllegalArgumentException(
-                    "The port space (-p) must be UDP (0x0111) or IPoIB (0x0002), not " + portSpace);
-        }
-        duration("--settle", settle, true);
-        duration("--timeout", timeout, false);
-        if (senderTimeout != null) {
-            duration("The time limit for the first message", senderTimeout, false);
-        }
     }
 
     private static boolean isGroup(Gid gid) {
@@ -181,22 +159,6 @@ public final class MckeyOptions extends Options<MckeyOptions> {
         if (value < least || value > most) {
             throw new IllegalArgumentException("%s must be %d to %d, not %d".formatted(name, least, most, value));
         }
-    }
-
-    private static void duration(String name, Duration value, boolean mayBeZero) {
-        if (value.isNegative() || (value.isZero() && !mayBeZero) || value.compareTo(MOST_TIME) > 0) {
-            throw new IllegalArgumentException(
-                    "%s must be %s to 24 h, not %s".formatted(name, mayBeZero ? "0" : "more than 0", value));
-        }
-    }
-
-    @Override
-    public MckeyOptions withCommon(Duration limit, @Nullable Duration givenTimeout, Fault wrong) {
-        return with(copy -> {
-            copy.timeout = limit;
-            copy.senderTimeout = givenTimeout;
-            copy.fault = wrong;
-        });
     }
 
     /** Tells whether a command line asks for the sender (-s); a role knows by itself. */
@@ -274,23 +236,6 @@ public final class MckeyOptions extends Options<MckeyOptions> {
         return settle;
     }
 
-    /** Returns the limit of each wait, above 0 to one day. */
-    public Duration timeout() {
-        return timeout;
-    }
-
-    /**
-     * Returns the limit of a receiver's wait for the first message, above 0 to one day; null for no limit, as in the C program.
-     */
-    public @Nullable Duration senderTimeout() {
-        return senderTimeout;
-    }
-
-    /** Returns the fault that the sender injects. */
-    public Fault fault() {
-        return fault;
-    }
-
     /** Returns whether the subnet administrator chooses the group. */
     public boolean isChosenBySubnet() {
         return (group != null && group.isAnyLocalAddress()) || (unmappedGroup != null && unmappedGroup.isZero());
@@ -302,81 +247,5 @@ public final class MckeyOptions extends Options<MckeyOptions> {
             return group.getHostAddress();
         }
         return unmappedGroup != null ? unmappedGroup.toString() : "no group";
-    }
-
-    /** Returns these options with another {@link #group}; it also replaces an unmapped one. */
-    public MckeyOptions withGroup(@Nullable InetAddress value) {
-        return with(copy -> {
-            copy.group = value;
-            copy.unmappedGroup = value == null ? copy.unmappedGroup : null;
-        });
-    }
-
-    /** Returns these options with another {@link #unmappedGroup}; it also replaces an address. */
-    public MckeyOptions withUnmappedGroup(@Nullable Gid value) {
-        return with(copy -> {
-            copy.group = value == null ? copy.group : null;
-            copy.unmappedGroup = value;
-        });
-    }
-
-    /** Returns these options with another {@link #bind}. */
-    public MckeyOptions withBind(@Nullable InetAddress value) {
-        return with(copy -> copy.bind = value);
-    }
-
-    /** Returns these options with another number of {@link #queuePairs}. */
-    public MckeyOptions withQueuePairs(int value) {
-        return with(copy -> copy.queuePairs = value);
-    }
-
-    /** Returns these options with another number of {@link #messages}. */
-    public MckeyOptions withMessages(int value) {
-        return with(copy -> copy.messages = value);
-    }
-
-    /** Returns these options with another {@link #sizeBytes}. */
-    public MckeyOptions withSizeBytes(int value) {
-        return with(copy -> copy.sizeBytes = value);
-    }
-
-    /** Returns these options with another {@link #portSpace}. */
-    public MckeyOptions withPortSpace(PortSpace value) {
-        return with(copy -> copy.portSpace = value);
-    }
-
-    /** Returns these options with members that are {@link #sendOnly}, or not. */
-    public MckeyOptions withSendOnly(boolean value) {
-        return with(copy -> copy.sendOnly = value);
-    }
-
-    /** Returns these options with {@link #blockLoopback} or without. */
-    public MckeyOptions withBlockLoopback(boolean value) {
-        return with(copy -> copy.blockLoopback = value);
-    }
-
-    /** Returns these options with another number of {@link #senders}. */
-    public MckeyOptions withSenders(int value) {
-        return with(copy -> copy.senders = value);
-    }
-
-    /** Returns these options with another {@link #settle}. */
-    public MckeyOptions withSettle(Duration value) {
-        return with(copy -> copy.settle = value);
-    }
-
-    /** Returns these options with another {@link #timeout}. */
-    public MckeyOptions withTimeout(Duration value) {
-        return with(copy -> copy.timeout = value);
-    }
-
-    /** Returns these options with another {@link #senderTimeout}. */
-    public MckeyOptions withSenderTimeout(@Nullable Duration value) {
-        return with(copy -> copy.senderTimeout = value);
-    }
-
-    /** Returns these options with another {@link #fault}. */
-    public MckeyOptions withFault(Fault value) {
-        return with(copy -> copy.fault = value);
     }
 }

@@ -774,7 +774,7 @@ public final class MulticastRoles {
             inboxes.forEach(inbox -> inbox.begin(first));
             int open = options.messages() == 0 ? 0 : inboxes.size();
             boolean any = false;
-            Duration patience = options.senderTimeout() == null ? NO_LIMIT : options.senderTimeout();
+            Duration patience = options.firstWait() == null ? NO_LIMIT : options.firstWait();
             while (open > 0) {
                 if (!awaitMessage(any ? options.timeout() : patience)) {
                     if (!any) {

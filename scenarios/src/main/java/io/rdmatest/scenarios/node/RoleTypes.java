@@ -16,11 +16,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.deser.BeanDeserializerModifier;
-import com.fasterxml.jackson.databind.deser.std.DelegatingDeserializer;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import io.rdmatest.peer.LineKind;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
@@ -45,6 +43,7 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
@@ -239,13 +238,24 @@ final class RoleTypes {
         // Numeric addresses only: a name may resolve differently on another node.
         text(module, InetAddress.class, InetAddress::getHostAddress, InetAddress::ofLiteral);
         text(module, Histogram.class, RoleTypes::encode, RoleTypes::decode);
+        module.addSerializer(new StdSerializer<Options<?>>(Options.class, true) {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public void serialize(Options<?> value, JsonGenerator out, SerializerProvider provider) throws IOException {
+                out.writeArray(
+                        value.line().toArray(String[]::new), 0, value.line().size());
+            }
+        });
         module.setDeserializerModifier(new BeanDeserializerModifier() {
             private static final long serialVersionUID = 1L;
 
             @Override
             public JsonDeserializer<?> modifyDeserializer(
                     DeserializationConfig config, BeanDescription type, JsonDeserializer<?> reader) {
-                return Options.class.isAssignableFrom(type.getBeanClass()) ? new CheckedOptions(reader) : reader;
+                return Options.class.isAssignableFrom(type.getBeanClass())
+                        ? new LineOfOptions<>(type.getBeanClass())
+                        : reader;
             }
         });
         return JsonMapper.builder()
@@ -262,38 +272,27 @@ final class RoleTypes {
                 .build();
     }
 
-    /** Options are read field by field, so nothing else would check them. */
-    private static final class CheckedOptions extends DelegatingDeserializer {
+    /** Reads the options of a program from their line, as its command does. */
+    private static final class LineOfOptions<O extends Options<?>> extends StdDeserializer<O> {
 
         private static final long serialVersionUID = 1L;
 
-        CheckedOptions(JsonDeserializer<?> reader) {
-            super(reader);
+        private final transient Class<O> type;
+
+        @SuppressWarnings("unchecked")
+        LineOfOptions(Class<?> type) {
+            super(type);
+            this.type = (Class<O>) type;
         }
 
         @Override
-        protected JsonDeserializer<?> newDelegatingInstance(JsonDeserializer<?> reader) {
-            return new CheckedOptions(reader);
-        }
-
-        @Override
-        public Object deserialize(JsonParser in, DeserializationContext context) throws IOException {
-            JsonNode tree = context.readTree(in);
+        public O deserialize(JsonParser in, DeserializationContext context) throws IOException {
+            String[] line = in.readValueAs(String[].class);
             try {
-                read(JsonNodeFactory.instance.objectNode(), in, context)
-                        .requireWhole(tree::has, name -> tree.path(name).isNull());
-                Options<?> options = read(tree, in, context);
-                options.check();
-                return options;
+                return Options.read(type, List.of(line));
             } catch (IllegalArgumentException e) {
                 throw JsonMappingException.from(in, e.getMessage(), e);
             }
-        }
-
-        private Options<?> read(JsonNode tree, JsonParser in, DeserializationContext context) throws IOException {
-            JsonParser again = tree.traverse(in.getCodec());
-            again.nextToken();
-            return (Options<?>) super.deserialize(again, context);
         }
     }
 

@@ -2,8 +2,6 @@ package io.rdmatest.scenarios.options;
 
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.role.Fault;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -15,7 +13,6 @@ import picocli.CommandLine.Option;
  */
 public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends Options<O> {
 
-    private static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(10);
     private static final int MOST_MESSAGES = 1_000_000;
     private static final int MOST_PORT = 65_535;
     private static final int MOST_TYPE_OF_SERVICE = 255;
@@ -24,57 +21,47 @@ public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends 
             names = {"-s", "--server"},
             paramLabel = "<address>",
             description = "The server's address; without this option this side is the server.")
-    @Nullable
-    String serverAddress;
+    private @Nullable String serverAddress;
 
     @Option(
             names = {"-b", "--bind"},
             paramLabel = "<address>",
             description = "The local address, ::0 for any of IPv6 (default at the server: any of IPv4).")
-    @Nullable
-    String bindAddress;
+    private @Nullable String bindAddress;
 
     @Option(
             names = {"-f", "--address-format"},
             paramLabel = "<format>",
             description = "What the addresses are: name, ip, ipv6 or gid (default: name).")
-    Format addressFormat = Format.NAME;
+    private Format addressFormat = Format.NAME;
 
     @Option(
             names = {"-c", "--connections"},
             paramLabel = "<n>",
             description =
                     "How many connections, or communication paths, the same at both sides (default: ${DEFAULT-VALUE}).")
-    int connections = 1;
+    private int connections = 1;
 
     @Option(
             names = {"-C", "--messages"},
             paramLabel = "<n>",
             description = "Messages on each of them and in each direction, the same at both sides; 0 for none"
                     + " (default: ${DEFAULT-VALUE}).")
-    int messages = 10;
+    private int messages = 10;
 
     @Option(
             names = {"-S", "--size"},
             paramLabel = "<bytes>",
             description = "The size of a message, of a datagram at most the active MTU; 0 for no messages"
                     + " (default: ${DEFAULT-VALUE}).")
-    int sizeBytes = 100;
+    private int sizeBytes = 100;
 
     @Option(
             names = {"-t", "--tos"},
             paramLabel = "<tos>",
             converter = WholeNumber.class,
             description = "The client's type of service, 0 to 255; 0x for hexadecimal.")
-    @Nullable
-    Integer typeOfService;
-
-    Duration timeout = DEFAULT_TIMEOUT;
-
-    @Nullable
-    Duration firstClientTimeout;
-
-    Fault fault = Fault.NONE;
+    private @Nullable Integer typeOfService;
 
     /** Creates the options with their defaults. */
     protected ConnectionOptions() {}
@@ -94,27 +81,20 @@ public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends 
         if (bindAddress != null) {
             AddressTexts.check("The bind address (-b)", addressFormat, bindAddress);
         }
-        OptionRanges.check("The port", port, 0, MOST_PORT);
-        OptionRanges.check("The number of " + what, connections, 1, mostConnections);
-        OptionRanges.check("The number of messages", messages, 0, MOST_MESSAGES);
-        OptionRanges.check("The size of a message in bytes", sizeBytes, 0, mostBytes);
+        range("The port", port, 0, MOST_PORT);
+        range("The number of " + what, connections, 1, mostConnections);
+        range("The number of messages", messages, 0, MOST_MESSAGES);
+        range("The size of a message in bytes", sizeBytes, 0, mostBytes);
         if (typeOfService != null) {
-            OptionRanges.check("The type of service", typeOfService, 0, MOST_TYPE_OF_SERVICE);
+            range("The type of service", typeOfService, 0, MOST_TYPE_OF_SERVICE);
         }
-        OptionRanges.checkTimeout("The timeout", timeout);
-        if (firstClientTimeout != null) {
-            OptionRanges.checkTimeout("The timeout for the first client", firstClientTimeout);
-        }
+        AddressOptions.requireOneFamily("-b", bindAddress, "-s", serverAddress);
     }
 
-    @Override
-    public O withCommon(Duration timeout, @Nullable Duration givenTimeout, Fault fault) {
-        AddressOptions.requireOneFamily("-b", bindAddress, "-s", serverAddress);
-        return with(copy -> {
-            copy.timeout = timeout;
-            copy.firstClientTimeout = givenTimeout;
-            copy.fault = fault;
-        });
+    private static void range(String what, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException("%s is %d: allowed are %d to %d".formatted(what, value, least, most));
+        }
     }
 
     /**
@@ -161,73 +141,8 @@ public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends 
         return typeOfService;
     }
 
-    /** Returns how long any one wait may take, more than 0. */
-    public Duration timeout() {
-        return timeout;
-    }
-
-    /** Returns how long the server waits for its first client; null for no limit. */
-    public @Nullable Duration firstClientTimeout() {
-        return firstClientTimeout;
-    }
-
-    /** Returns the fault that this side injects. */
-    public Fault fault() {
-        return fault;
-    }
-
     /** Returns whether there are any messages. With 0 messages, and with messages of 0 bytes, only the connections are tested. */
     public boolean hasMessages() {
         return messages > 0 && sizeBytes > 0;
-    }
-
-    /** Returns these options with another {@link #serverAddress}. */
-    public O withServerAddress(@Nullable String value) {
-        return with(copy -> copy.serverAddress = value);
-    }
-
-    /** Returns these options with another {@link #bindAddress}. */
-    public O withBindAddress(@Nullable String value) {
-        return with(copy -> copy.bindAddress = value);
-    }
-
-    /** Returns these options with another {@link #addressFormat}. */
-    public O withAddressFormat(Format value) {
-        return with(copy -> copy.addressFormat = value);
-    }
-
-    /** Returns these options with another number of {@link #connections}. */
-    public O withConnections(int value) {
-        return with(copy -> copy.connections = value);
-    }
-
-    /** Returns these options with another number of {@link #messages}. */
-    public O withMessages(int value) {
-        return with(copy -> copy.messages = value);
-    }
-
-    /** Returns these options with another {@link #sizeBytes}. */
-    public O withSizeBytes(int value) {
-        return with(copy -> copy.sizeBytes = value);
-    }
-
-    /** Returns these options with another {@link #typeOfService}. */
-    public O withTypeOfService(@Nullable Integer value) {
-        return with(copy -> copy.typeOfService = value);
-    }
-
-    /** Returns these options with another {@link #timeout}. */
-    public O withTimeout(Duration value) {
-        return with(copy -> copy.timeout = value);
-    }
-
-    /** Returns these options with another {@link #firstClientTimeout}. */
-    public O withFirstClientTimeout(@Nullable Duration value) {
-        return with(copy -> copy.firstClientTimeout = value);
-    }
-
-    /** Returns these options with another {@link #fault}. */
-    public O withFault(Fault value) {
-        return with(copy -> copy.fault = value);
     }
 }

@@ -36,6 +36,20 @@ public final class DurationText implements ITypeConverter<Duration> {
         return duration;
     }
 
+    /**
+     * Returns a duration as it is read here. It is rounded up to whole microseconds below 1 s, and to whole milliseconds above.
+     *
+     * @param duration 0 to 24 h
+     */
+    static String of(Duration duration) {
+        long micros = Math.ceilDiv(duration.toNanos(), 1000L);
+        if (micros < 1_000_000 && micros % 1000 != 0) {
+            return micros + "us";
+        }
+        long millis = Math.ceilDiv(micros, 1000L);
+        return millis % 1000 == 0 ? millis / 1000 + "s" : millis + "ms";
+    }
+
     /** Reads the same, and 0. */
     public static final class OrZero implements ITypeConverter<Duration> {
 

@@ -173,7 +173,7 @@ public final class PairRoles {
                     context,
                     true,
                     plan,
-                    latency == null ? null : new PingPongRoles.Server(latency, plan.pace()),
+                    latency == null ? null : new PingPongRoles.Server(latency, plan.pace(), null),
                     PairStream::accept);
         }
     }
@@ -192,7 +192,7 @@ public final class PairRoles {
                     new PatientContext(context),
                     false,
                     plan,
-                    latency == null ? null : new PingPongRoles.Client(latency, plan.pace()),
+                    latency == null ? null : new PingPongRoles.Client(latency, plan.pace(), null),
                     PairStream::connect);
         }
     }

@@ -6,7 +6,6 @@ import io.rdmatest.scenarios.engine.Payload;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.Waiting;
-import io.rdmatest.scenarios.options.OptionRanges;
 import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.Role;
@@ -109,28 +108,20 @@ public final class PingPongRoles {
         @Option(names = "--events", description = "Sleep on the completion channel instead of polling.")
         private boolean events;
 
-        private Duration timeout = Duration.ofSeconds(10);
-        private @Nullable GidEntry gid;
-
         private Plan() {}
 
-        /** Returns the defaults: 100 SENDs of 64 bytes each way over rdma_cm, polling. Each step takes 10 s at most. */
-        public static Plan defaults() {
-            return new Plan();
-        }
-
-        /** Returns a polling plan over rdma_cm. */
-        public static Plan of(Operation operation, int size, int iterations, Duration timeout) {
-            return defaults().with(copy -> {
-                copy.operation = operation;
-                copy.size = size;
-                copy.iterations = iterations;
-                copy.timeout = timeout;
-            });
+        /**
+         * Reads a plan from a line, such as {@code --operation write -S 4096 -C 10}.
+         *
+         * @param words parts of the line, as for {@link Options#parse}
+         * @throws IllegalArgumentException if the line is wrong; the message has the line, and names the option
+         */
+        public static Plan parse(Object... words) {
+            return parse(Plan.class, words);
         }
 
         @Override
-        public void check() {
+        protected void check() {
             if (size < 1 || iterations < 1) {
                 throw new IllegalArgumentException(
                         "Size and iterations must be positive, not %d and %d".formatted(size, iterations));
@@ -138,15 +129,9 @@ public final class PingPongRoles {
             if (operation.isAtomic() && size != Long.BYTES) {
                 throw new IllegalArgumentException("An atomic operation has 8 bytes, not " + size);
             }
-            OptionRanges.checkTimeout("The timeout", timeout);
-        }
-
-        @Override
-        public Plan withCommon(Duration limit, @Nullable Duration givenTimeout, Fault fault) {
-            if (fault != Fault.NONE) {
+            if (fault() != Fault.NONE) {
                 throw new IllegalArgumentException("A ping-pong injects no fault (--fault)");
             }
-            return with(copy -> copy.timeout = limit);
         }
 
         /** Returns how the connection is established. */
@@ -184,43 +169,10 @@ public final class PingPongRoles {
             return events;
         }
 
-        /** Returns the limit of each step. */
-        public Duration timeout() {
-            return timeout;
-        }
-
-        /** Returns the GID of a raw connection; null for the fabric's GID. */
-        public @Nullable GidEntry gid() {
-            return gid;
-        }
-
-        /** Returns this plan with the data inline. */
-        public Plan withInline() {
-            return with(copy -> copy.inline = true);
-        }
-
-        /** Returns this plan with a shared receive queue. */
-        public Plan withSharedReceives() {
-            return with(copy -> copy.sharedReceives = true);
-        }
-
-        /** Returns this plan driven by completion events. */
-        public Plan withEvents() {
-            return with(copy -> copy.events = true);
-        }
-
-        /** Returns this plan over another kind of connection. */
-        public Plan by(ConnectionMode way, @Nullable GidEntry entry) {
-            return with(copy -> {
-                copy.bringUp = way;
-                copy.gid = entry;
-            });
-        }
-
         private RcLink.Spec spec() {
             // Such a plan tests events, so every wait must use one.
             Waiting waiting = events ? Waiting.EVENTS : Waiting.POLLING;
-            return new RcLink.Spec(bringUp, 8, 4, inline ? size : 0, DEPTH, waiting, sharedReceives, timeout);
+            return new RcLink.Spec(bringUp, 8, 4, inline ? size : 0, DEPTH, waiting, sharedReceives, timeout());
         }
     }
 
@@ -255,19 +207,25 @@ public final class PingPongRoles {
      */
     public record Result(int iterations, long bytesVerified, Histogram latencies) {}
 
-    /** The side that answers. */
-    public record Server(Plan plan, Pace pace) implements Role<Result> {
+    /**
+     * The side that answers.
+     *
+     * @param plan what to do
+     * @param pace the warm-up and the time limit
+     * @param gid the GID of this side's raw connection; null for that of the fabric
+     */
+    public record Server(Plan plan, Pace pace, @Nullable GidEntry gid) implements Role<Result> {
 
         /** Does all round trips and measures each. */
         public Server(Plan plan) {
-            this(plan, Pace.PLAIN);
+            this(plan, Pace.PLAIN, null);
         }
 
         @Override
         public Result run(RoleContext context) {
             Exchange exchange = new Exchange(plan, pace, "server");
             if (plan.bringUp() == ConnectionMode.RAW) {
-                try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
+                try (RcLink link = RcLink.raw(context, plan.spec(), gid, exchange::prepare)) {
                     Result result = exchange.serve(link);
                     link.awaitDisconnect();
                     return result;
@@ -285,19 +243,25 @@ public final class PingPongRoles {
         }
     }
 
-    /** The side that sends first and measures. */
-    public record Client(Plan plan, Pace pace) implements Role<Result> {
+    /**
+     * The side that sends first and measures.
+     *
+     * @param plan what to do
+     * @param pace the warm-up and the time limit
+     * @param gid the GID of this side's raw connection; null for that of the fabric
+     */
+    public record Client(Plan plan, Pace pace, @Nullable GidEntry gid) implements Role<Result> {
 
         /** Does all round trips and measures each. */
         public Client(Plan plan) {
-            this(plan, Pace.PLAIN);
+            this(plan, Pace.PLAIN, null);
         }
 
         @Override
         public Result run(RoleContext context) {
             Exchange exchange = new Exchange(plan, pace, "client");
             if (plan.bringUp() == ConnectionMode.RAW) {
-                try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
+                try (RcLink link = RcLink.raw(context, plan.spec(), gid, exchange::prepare)) {
                     Result result = exchange.drive(link);
                     link.disconnect();
                     return result;

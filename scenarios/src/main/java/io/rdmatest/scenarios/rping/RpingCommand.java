@@ -8,7 +8,6 @@ import io.rdmatest.scenarios.options.AddressOptions;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.RoleContext;
 import java.io.PrintWriter;
-import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -18,7 +17,6 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 
 /** One side of rping(1). */
 @Command(
@@ -28,18 +26,18 @@ import picocli.CommandLine.Mixin;
             "Pings by RDMA: the server reads the client's text by RDMA READ and writes it back by RDMA WRITE.",
             "The other side may be the C program."
         })
-public final class RpingCommand extends ProgramCommand {
+public final class RpingCommand extends ProgramCommand<RpingOptions> {
 
-    @Mixin
-    private RpingOptions arguments = RpingOptions.defaults();
+    public RpingCommand() {
+        super(new RpingOptions());
+    }
 
     @Override
     protected void checkCommandLine() {
-        RpingOptions.Side side = arguments.side();
+        RpingOptions.Side side = options.side();
         if (side == null) {
             throw new IllegalArgumentException("Either -s (server) or -c (client) must be given");
         }
-        RpingOptions options = common.applyTo(arguments);
         if (side == RpingOptions.Side.CLIENT && options.address() == null) {
             throw new IllegalArgumentException("A client (-c) needs the server's address (-a)");
         }
@@ -56,36 +54,29 @@ public final class RpingCommand extends ProgramCommand {
 
     @Override
     protected Outcome run(RoleContext context) throws Exception {
-        RpingOptions options = common.applyTo(arguments);
         Consumer<String> traced = printer(err());
         // Standard output belongs to the one object.
-        Consumer<String> printed = common.json() ? traced : this::printNow;
-        if (arguments.side() == RpingOptions.Side.CLIENT) {
-            RpingOptions from = options.withSource(source(context, options));
-            return client(from, new RpingRoles.Client(from, printed, traced).run(context));
+        Consumer<String> printed = options.json() ? traced : this::printNow;
+        if (options.side() == RpingOptions.Side.CLIENT) {
+            InetAddress own = source(context);
+            RpingOptions from = own == null ? options : options.and("-I", own);
+            return client(new RpingRoles.Client(from, printed, traced).run(context));
         }
         requireOnDevice(context, options.address());
-        // The C program binds to any address; a device that was asked for is bound to by its own.
-        boolean any = options.address() == null && !common.selectsDevice();
-        RpingOptions bound = any ? options.withAddress(anyAddress()) : options;
         FailedClients failed = new FailedClients();
-        RpingRoles.ServerResult result = new RpingRoles.Server(bound, printed, traced).run(context, failed);
-        return server(bound, result, failed.decisive());
+        RpingRoles.ServerResult result = new RpingRoles.Server(options, printed, traced).run(context, failed);
+        return server(result, failed.decisive());
     }
 
     /** Without a source the kernel takes any device that leads to the server. */
-    private @Nullable InetAddress source(RoleContext context, RpingOptions options) {
+    private @Nullable InetAddress source(RoleContext context) {
         InetAddress own = options.source();
         requireOnDevice(context, own);
         InetAddress server = Objects.requireNonNull(options.address());
         // A link-local address says by itself over which interface it is reached.
-        return own != null || !common.selectsDevice() || server.isLinkLocalAddress()
+        return own != null || !options.selectsDevice() || server.isLinkLocalAddress()
                 ? own
                 : Addresses.ofFamily(context.device(), server);
-    }
-
-    private static InetAddress anyAddress() throws Exception {
-        return Inet4Address.getByAddress(new byte[4]);
     }
 
     private static Consumer<String> printer(PrintWriter writer) {
@@ -95,7 +86,7 @@ public final class RpingCommand extends ProgramCommand {
         };
     }
 
-    private static Outcome client(RpingOptions options, RpingRoles.ClientResult result) {
+    private Outcome client(RpingRoles.ClientResult result) {
         String amount = "%d pings of %d bytes, ".formatted(result.pings(), options.sizeBytes());
         String summary = (options.validate()
                         ? "verified: " + amount + result.bytesVerified() + " bytes compared"
@@ -118,7 +109,7 @@ public final class RpingCommand extends ProgramCommand {
     }
 
     /** The pings that are counted are verified, those of a client that failed afterwards as well. */
-    private static Outcome server(RpingOptions options, RpingRoles.ServerResult result, @Nullable Throwable failure) {
+    private Outcome server(RpingRoles.ServerResult result, @Nullable Throwable failure) {
         List<String> lines = new ArrayList<>();
         String clients = result.clients() + (result.clients() == 1 ? " client" : " clients");
         String failed = "%d of %s failed".formatted(result.failedClients(), clients);

@@ -3,9 +3,7 @@ package io.rdmatest.scenarios.rping;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.options.HostAddress;
 import io.rdmatest.scenarios.options.Options;
-import io.rdmatest.scenarios.role.Fault;
 import java.net.InetAddress;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -35,7 +33,7 @@ public final class RpingOptions extends Options<RpingOptions> {
         CLIENT
     }
 
-    private transient @Nullable Side side;
+    private @Nullable Side side;
 
     @Option(
             names = {"-a", "--address"},
@@ -103,15 +101,18 @@ public final class RpingOptions extends Options<RpingOptions> {
     private int clientLimit = DEFAULT_CLIENTS;
 
     private ConnectionMode bringUp = ConnectionMode.RDMA_CM;
-    private Duration timeout = Duration.ofSeconds(10);
-    private boolean unlimitedListening;
-    private Fault fault = Fault.NONE;
 
-    private RpingOptions() {}
+    /** Creates the options with their defaults; picocli fills them in. */
+    RpingOptions() {}
 
-    /** Returns what the C program does without options: port 7174, 64 bytes, no end. Any one wait takes 10 s at most. */
-    public static RpingOptions defaults() {
-        return new RpingOptions();
+    /**
+     * Reads options from a line, such as {@code -C 100 -S 64 -V}.
+     *
+     * @param words parts of the line, as for {@link Options#parse}
+     * @throws IllegalArgumentException if the line is wrong; the message has the line, and names the option
+     */
+    public static RpingOptions parse(Object... words) {
+        return parse(RpingOptions.class, words);
     }
 
     @Option(
@@ -140,7 +141,7 @@ public final class RpingOptions extends Options<RpingOptions> {
     }
 
     @Override
-    public void check() {
+    protected void check() {
         if (port < 0 || port > MOST_PORT) {
             throw new IllegalArgumentException("The port (-p) is 0 to " + MOST_PORT + ", not " + port);
         }
@@ -155,21 +156,6 @@ public final class RpingOptions extends Options<RpingOptions> {
             throw new IllegalArgumentException(
                     "The number of clients at once is 1 to %d, not %d".formatted(MOST_CLIENTS, clientLimit));
         }
-        if (timeout.isNegative() || timeout.isZero()) {
-            throw new IllegalArgumentException("The timeout is above zero, not " + timeout);
-        }
-        if (bringUp == ConnectionMode.RAW) {
-            throw new IllegalArgumentException("rping connects by rdma_cm: choose RDMA_CM or EXTERNAL_QP, not RAW");
-        }
-    }
-
-    @Override
-    public RpingOptions withCommon(Duration limit, @Nullable Duration givenTimeout, Fault wrong) {
-        return with(copy -> {
-            copy.timeout = limit;
-            copy.unlimitedListening = givenTimeout == null;
-            copy.fault = wrong;
-        });
     }
 
     /** Returns which side a command line asks for, the last one of {@code -s} and {@code -c}; null if none. */
@@ -233,90 +219,5 @@ public final class RpingOptions extends Options<RpingOptions> {
     /** Returns how the connection is made; {@link ConnectionMode#EXTERNAL_QP} is -q. */
     public ConnectionMode bringUp() {
         return bringUp;
-    }
-
-    /** Returns how long any one wait may take. */
-    public Duration timeout() {
-        return timeout;
-    }
-
-    /** Tells whether a server waits for its first client without limit. */
-    public boolean unlimitedListening() {
-        return unlimitedListening;
-    }
-
-    /** Returns what this side does wrong on purpose. */
-    public Fault fault() {
-        return fault;
-    }
-
-    /** Returns these options with another address (-a); null for that of the device. */
-    public RpingOptions withAddress(@Nullable InetAddress value) {
-        return with(copy -> copy.address = value);
-    }
-
-    /** Returns these options with another address to send from (-I); null leaves it to the routes. */
-    public RpingOptions withSource(@Nullable InetAddress value) {
-        return with(copy -> copy.source = value);
-    }
-
-    /** Returns these options with another port (-p), 0 to 65535; 0 for one that the server tells. */
-    public RpingOptions withPort(int value) {
-        return with(copy -> copy.port = value);
-    }
-
-    /** Returns these options with another size (-S) in bytes. */
-    public RpingOptions withSize(int value) {
-        return with(copy -> copy.sizeBytes = value);
-    }
-
-    /** Returns these options with another number of pings (-C), 0 for no end. */
-    public RpingOptions withCount(int value) {
-        return with(copy -> copy.count = value);
-    }
-
-    /** Returns these options with every ping printed (-v). */
-    public RpingOptions withVerbose() {
-        return with(copy -> copy.verbose = true);
-    }
-
-    /** Returns these options with every byte that comes back compared by the client (-V). */
-    public RpingOptions withValidation() {
-        return with(copy -> copy.validate = true);
-    }
-
-    /** Returns these options with events and states printed (-d). */
-    public RpingOptions withDebug() {
-        return with(copy -> copy.debug = true);
-    }
-
-    /** Returns these options for a persistent server (-P). */
-    public RpingOptions withPersistence() {
-        return with(copy -> copy.persistent = true);
-    }
-
-    /** Returns these options with another limit of clients at once. */
-    public RpingOptions withClientLimit(int value) {
-        return with(copy -> copy.clientLimit = value);
-    }
-
-    /** Returns these options over another kind of connection: RDMA_CM, or EXTERNAL_QP for -q. */
-    public RpingOptions by(ConnectionMode value) {
-        return with(copy -> copy.bringUp = value);
-    }
-
-    /** Returns these options with another limit of any one wait. */
-    public RpingOptions withTimeout(Duration value) {
-        return with(copy -> copy.timeout = value);
-    }
-
-    /** Returns these options for a server that waits for its first client without limit. */
-    public RpingOptions withUnlimitedListening() {
-        return with(copy -> copy.unlimitedListening = true);
-    }
-
-    /** Returns these options with something done wrong on purpose. */
-    public RpingOptions withFault(Fault value) {
-        return with(copy -> copy.fault = value);
     }
 }

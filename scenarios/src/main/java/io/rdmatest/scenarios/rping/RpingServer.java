@@ -11,6 +11,7 @@ import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.MemoryRegion;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,11 +66,14 @@ final class RpingServer {
 
     RpingRoles.ServerResult run() {
         int backlog = options.persistent() ? PERSISTENT_BACKLOG : BACKLOG;
-        try (RcLink.Listener listener = RcLink.Listener.open(context, options.address(), options.port(), backlog)) {
+        // As the C program, a server that may use any device binds to any address.
+        boolean own = options.address() != null || context.staysOnDevice();
+        InetAddress address = own ? options.address() : InetAddress.ofLiteral("0.0.0.0");
+        try (RcLink.Listener listener = RcLink.Listener.open(context, address, options.port(), backlog)) {
             context.trace(() -> "listening: " + listener.id().describe());
             context.tell(Integer.toString(listener.id().localPort()));
-            Duration patience = options.unlimitedListening() ? FOR_EVER : options.timeout();
-            CmEvent first = listener.awaitRequest(patience);
+            Duration patience = options.firstWait();
+            CmEvent first = listener.awaitRequest(patience == null ? FOR_EVER : patience);
             if (options.persistent()) {
                 serveMany(listener, first);
             } else {

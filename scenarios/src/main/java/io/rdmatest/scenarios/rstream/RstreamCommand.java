@@ -12,7 +12,6 @@ import java.util.Locale;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 
 /** {@code ./rdmatest rstream}: one side of rstream(1). */
 @Command(
@@ -23,21 +22,24 @@ import picocli.CommandLine.Mixin;
                     + " two connections, or with -I, -C or a numeric -S one custom test.",
             "Both sides need the same -S, -C, -I and -T v. With -T v, a wrong byte fails the run in every test."
         })
-public final class RstreamCommand extends ProgramCommand {
+public final class RstreamCommand extends ProgramCommand<RstreamOptions> {
 
-    @Mixin
-    private RstreamOptions arguments = RstreamOptions.defaults();
+    public RstreamCommand() {
+        super(new RstreamOptions());
+    }
 
     @Override
     protected void checkCommandLine() {
-        if (arguments.serverAddress() != null && isGiven("--clients")) {
+        if (options.serverAddress() != null && options.port() == 0) {
+            throw new IllegalArgumentException("The port of the server (-p) is 1 to 65535, not 0");
+        }
+        if (options.serverAddress() != null && isGiven("--clients")) {
             throw new IllegalArgumentException("--clients applies to servers only");
         }
     }
 
     @Override
     protected Outcome run(RoleContext context) {
-        RstreamOptions options = common.applyTo(arguments).withOnDevice(common.selectsDevice());
         if (options.transport() != RstreamOptions.Transport.TCP) {
             requireOnDevice(
                     context, AddressOptions.figures(options.bindAddress()).orElse(null));
@@ -48,13 +50,12 @@ public final class RstreamCommand extends ProgramCommand {
                 : new StreamRoles.Server(options).run(context, failed);
         Throwable failure = failed.decisive();
         return failure == null
-                ? new Outcome(lines(options, result), json(options, result))
-                : Outcome.ofFailedClients(
-                        failed(options, result), failure, lines(options, result), json(options, result));
+                ? new Outcome(lines(result), json(result))
+                : Outcome.ofFailedClients(failed(result), failure, lines(result), json(result));
     }
 
     /** Each series of a client is a connection of its own. */
-    private static String failed(RstreamOptions options, StreamRoles.Result result) {
+    private String failed(StreamRoles.Result result) {
         int failed = result.failures().size();
         return "%d of %d %s failed"
                 .formatted(
@@ -63,12 +64,12 @@ public final class RstreamCommand extends ProgramCommand {
                         options.suite() == RstreamOptions.Suite.CUSTOM ? "clients" : "connections");
     }
 
-    private static List<String> lines(RstreamOptions options, StreamRoles.Result result) {
+    private List<String> lines(StreamRoles.Result result) {
         List<String> lines = new ArrayList<>();
         lines.add("%s: %d %s over %s, %d bytes received, %s"
                 .formatted(
                         !result.failures().isEmpty()
-                                ? failed(options, result)
+                                ? failed(result)
                                 : options.verify() ? "verified" : "done, not verified (-T v)",
                         result.timings().size(),
                         result.timings().size() == 1 ? "test" : "tests",
@@ -97,7 +98,7 @@ public final class RstreamCommand extends ProgramCommand {
         return lines;
     }
 
-    private static Map<String, Object> json(RstreamOptions options, StreamRoles.Result result) {
+    private Map<String, Object> json(StreamRoles.Result result) {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("transport", options.transport().name().toLowerCase(Locale.ROOT));
         json.put("verify", options.verify());

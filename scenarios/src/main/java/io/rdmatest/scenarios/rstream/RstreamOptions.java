@@ -4,7 +4,6 @@ import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.scenarios.options.AddressOptions;
 import io.rdmatest.scenarios.options.AddressTexts;
 import io.rdmatest.scenarios.options.Options;
-import io.rdmatest.scenarios.role.Fault;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -40,9 +39,6 @@ public final class RstreamOptions extends Options<RstreamOptions> {
 
     private static final int LARGEST_COUNT = 1_000_000_000;
 
-    /** The limit of a command line's server for its first client, unless one is given. */
-    private static final Duration ENDLESS = Duration.ofDays(36_500);
-
     /** The size that stands for all sizes. */
     private static final int ALL = -1;
 
@@ -76,6 +72,12 @@ public final class RstreamOptions extends Options<RstreamOptions> {
             description = "The local address. As with the C program, a client is bound to the port of -p as well.")
     private @Nullable String bindAddress;
 
+    @Option(
+            names = "--on-device",
+            hidden = true,
+            description =
+                    "Bind a side without -b to the address of its device, a client to any port (default: with --device"
+                            + " or --gid-index).")
     private boolean onDevice;
 
     @Option(
@@ -140,15 +142,17 @@ public final class RstreamOptions extends Options<RstreamOptions> {
                             + " knows only 1 (default: 1).")
     private double scale = 1;
 
-    private Duration firstWait = Duration.ofDays(1);
-    private Duration timeout = Duration.ofSeconds(10);
-    private Fault fault = Fault.NONE;
+    /** Creates the options with their defaults; picocli fills them in. */
+    RstreamOptions() {}
 
-    private RstreamOptions() {}
-
-    /** Returns the defaults of the C program, with a limit of 10 s for each wait and of a day for the first client. */
-    public static RstreamOptions defaults() {
-        return new RstreamOptions();
+    /**
+     * Reads options from a line, such as {@code -T v -S 1000 -C 50}.
+     *
+     * @param words parts of the line, as for {@link Options#parse}
+     * @throws IllegalArgumentException if the line is wrong; the message has the line, and names the option
+     */
+    public static RstreamOptions parse(Object... words) {
+        return parse(RstreamOptions.class, words);
     }
 
     // ---- what a command line sets in another way than by a field ----
@@ -317,7 +321,7 @@ public final class RstreamOptions extends Options<RstreamOptions> {
     // ---- checks ----
 
     @Override
-    public void check() {
+    protected void check() {
         // Other formats are checked when the addresses are resolved; for a GID the library would accept any number.
         AddressInfo.Format checked =
                 addressFormat == AddressInfo.Format.GID ? AddressInfo.Format.GID : AddressInfo.Format.NAME;
@@ -350,25 +354,11 @@ public final class RstreamOptions extends Options<RstreamOptions> {
                 "The inline size (-i) must be 0 to 65536 bytes, not %s",
                 inlineBytes);
         require(
-                !keepAliveIdle.isNegative() && keepAliveIdle.getNano() == 0 && keepAliveIdle.toSeconds() <= 32767,
+                !keepAliveIdle.isNegative() && keepAliveIdle.toSeconds() <= 32767,
                 "The idle time before a keepalive probe (-k) must be 0 to 32767 whole seconds, not %s",
-                keepAliveIdle.getNano() == 0 ? keepAliveIdle.toSeconds() : keepAliveIdle);
+                keepAliveIdle.toSeconds());
         require(clients >= 0, "The number of clients must be positive, or 0 for no limit, not %s", clients);
-        require(firstWait.isPositive(), "The wait for the first client must be positive, not %s", firstWait);
-        require(timeout.isPositive(), "The timeout must be positive, not %s", timeout);
-    }
-
-    /**
-     * Checks combinations of options. The constructors of the roles call it.
-     *
-     * @throws IllegalArgumentException if options exclude each other
-     */
-    public void requireConsistent() {
-        require(
-                !fork || transport == Transport.TCP,
-                "A worker for each connection (-T f) needs plain TCP sockets, as in the program; to serve several"
-                        + " clients over %s, give their number instead",
-                transport);
+        AddressOptions.requireOneFamily("-b", bindAddress, "-s", serverAddress);
         require(
                 addressFormat != AddressInfo.Format.GID || transport == Transport.RSOCKET,
                 "A %s as address needs RDMA: leave out -T s and -T f",
@@ -386,21 +376,6 @@ public final class RstreamOptions extends Options<RstreamOptions> {
         }
     }
 
-    @Override
-    public RstreamOptions withCommon(Duration limit, @Nullable Duration givenTimeout, Fault wrong) {
-        AddressOptions.requireOneFamily("-b", bindAddress, "-s", serverAddress);
-        if (serverAddress != null && port == 0) {
-            throw new IllegalArgumentException("The port of the server (-p) is 1 to 65535, not 0");
-        }
-        RstreamOptions options = with(copy -> {
-            copy.timeout = limit;
-            copy.firstWait = givenTimeout != null ? givenTimeout : ENDLESS;
-            copy.fault = wrong;
-        });
-        options.requireConsistent();
-        return options;
-    }
-
     /** Returns the server's host name, IP address or GID (-s); null for the device's address. For the client only. */
     public @Nullable String serverAddress() {
         return serverAddress;
@@ -413,7 +388,7 @@ public final class RstreamOptions extends Options<RstreamOptions> {
 
     /** Tells whether a side without {@link #bindAddress} is bound to the address of its device, a client to any port. */
     public boolean onDevice() {
-        return onDevice;
+        return onDevice || selectsDevice();
     }
 
     /** Returns the format of the addresses (-f). */
@@ -427,8 +402,7 @@ public final class RstreamOptions extends Options<RstreamOptions> {
     }
 
     /**
-     * Returns the rows to run. {@link #withIterations}, {@link #withTransfers} and {@link #withSizeBytes} choose {@link Suite#CUSTOM}, as in
-     * the program.
+     * Returns the rows to run. {@code -I}, {@code -C} and a number with {@code -S} choose {@link Suite#CUSTOM}, as in the program.
      */
     public Suite suite() {
         return suite;
@@ -504,21 +478,6 @@ public final class RstreamOptions extends Options<RstreamOptions> {
         return clients;
     }
 
-    /** Returns the limit of a server's wait for its first client, and of a client's wait for the server's port. */
-    public Duration firstWait() {
-        return firstWait;
-    }
-
-    /** Returns the limit of each other wait. */
-    public Duration timeout() {
-        return timeout;
-    }
-
-    /** Returns the fault that this side injects. */
-    public Fault fault() {
-        return fault;
-    }
-
     /**
      * Returns the rows of each connection, in order.
      *
@@ -537,132 +496,5 @@ public final class RstreamOptions extends Options<RstreamOptions> {
     /** Returns the bytes of each of the socket's buffers. */
     int effectiveBufferBytes() {
         return bufferBytes == 0 ? DEFAULT_BUFFER : bufferBytes;
-    }
-
-    /** Returns these options with a server address, null for that of the device. */
-    public RstreamOptions withServerAddress(@Nullable String serverAddress) {
-        return with(copy -> copy.serverAddress = serverAddress);
-    }
-
-    /** Returns these options with a local address, null for any. */
-    public RstreamOptions withBindAddress(@Nullable String bindAddress) {
-        return with(copy -> copy.bindAddress = bindAddress);
-    }
-
-    /** Returns these options with sides bound to their device's address, or to none. */
-    public RstreamOptions withOnDevice(boolean onDevice) {
-        return with(copy -> copy.onDevice = onDevice);
-    }
-
-    /** Returns these options with an address format. */
-    public RstreamOptions withAddressFormat(AddressInfo.Format addressFormat) {
-        return with(copy -> copy.addressFormat = addressFormat);
-    }
-
-    /** Returns these options with a port. */
-    public RstreamOptions withPort(int port) {
-        return with(copy -> copy.port = port);
-    }
-
-    /** Returns these options with a suite. */
-    public RstreamOptions withSuite(Suite suite) {
-        return with(copy -> copy.suite = suite);
-    }
-
-    /** Returns these options with a custom row with a number of iterations. */
-    public RstreamOptions withIterations(int iterations) {
-        return with(copy -> {
-            copy.suite = Suite.CUSTOM;
-            copy.iterations = iterations;
-        });
-    }
-
-    /** Returns these options with a custom row with a number of transfers per iteration. */
-    public RstreamOptions withTransfers(int transfers) {
-        return with(copy -> {
-            copy.suite = Suite.CUSTOM;
-            copy.transfers = transfers;
-        });
-    }
-
-    /** Returns these options with a custom row with a transfer size in bytes. */
-    public RstreamOptions withSizeBytes(int sizeBytes) {
-        return with(copy -> {
-            copy.suite = Suite.CUSTOM;
-            copy.sizeBytes = sizeBytes;
-        });
-    }
-
-    /** Returns these options with a share of the program's repetitions. */
-    public RstreamOptions withScale(double scale) {
-        return with(copy -> copy.scale = scale);
-    }
-
-    /** Returns these options with a size of the socket buffers. */
-    public RstreamOptions withBufferBytes(int bufferBytes) {
-        return with(copy -> copy.bufferBytes = bufferBytes);
-    }
-
-    /** Returns these options with an inline size. */
-    public RstreamOptions withInlineBytes(int inlineBytes) {
-        return with(copy -> copy.inlineBytes = inlineBytes);
-    }
-
-    /** Returns these options with an idle time before a keepalive probe. */
-    public RstreamOptions withKeepAliveIdle(Duration keepAliveIdle) {
-        return with(copy -> copy.keepAliveIdle = keepAliveIdle);
-    }
-
-    /** Returns these options with a transport. */
-    public RstreamOptions withTransport(Transport transport) {
-        return with(copy -> copy.transport = transport);
-    }
-
-    /** Returns these options with polling before each send and receive, or without. */
-    public RstreamOptions withAsync(boolean async) {
-        return with(copy -> copy.async = async);
-    }
-
-    /** Returns these options with waits in the kernel, or with retries. */
-    public RstreamOptions withBlocking(boolean blocking) {
-        return with(copy -> copy.blocking = blocking);
-    }
-
-    /** Returns these options with a worker for each TCP connection, or without; with a worker, over TCP. */
-    public RstreamOptions withFork(boolean fork) {
-        return with(copy -> {
-            copy.transport = fork ? Transport.TCP : copy.transport;
-            copy.fork = fork;
-        });
-    }
-
-    /** Returns these options with addresses resolved by librdmacm, or not. */
-    public RstreamOptions withResolve(boolean resolve) {
-        return with(copy -> copy.resolve = resolve);
-    }
-
-    /** Returns these options with verification, or without. */
-    public RstreamOptions withVerify(boolean verify) {
-        return with(copy -> copy.verify = verify);
-    }
-
-    /** Returns these options with a number of clients. */
-    public RstreamOptions withClients(int clients) {
-        return with(copy -> copy.clients = clients);
-    }
-
-    /** Returns these options with a limit of the wait for the first client. */
-    public RstreamOptions withFirstWait(Duration firstWait) {
-        return with(copy -> copy.firstWait = firstWait);
-    }
-
-    /** Returns these options with a limit of any other wait. */
-    public RstreamOptions withTimeout(Duration timeout) {
-        return with(copy -> copy.timeout = timeout);
-    }
-
-    /** Returns these options with an injected fault. */
-    public RstreamOptions withFault(Fault fault) {
-        return with(copy -> copy.fault = fault);
     }
 }

@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 public final class StreamRoles {
 
     private static final Duration SLICE = Duration.ofMillis(200);
+    private static final Duration FOR_EVER = Duration.ofDays(36_500);
 
     /** The limit for a cancelled worker to end. */
     private static final Duration GRACE = Duration.ofSeconds(12);
@@ -69,11 +70,6 @@ public final class StreamRoles {
      */
     public record Server(RstreamOptions options) implements Role<Result> {
 
-        /** Checks that the options agree with each other. */
-        public Server {
-            options.requireConsistent();
-        }
-
         @Override
         public Result run(RoleContext context) {
             return run(context, IGNORE);
@@ -96,7 +92,8 @@ public final class StreamRoles {
 
         private Result serveOne(RoleContext context, StreamEndpoint.Listener listener) {
             List<List<StreamRow>> series = options.series();
-            Exchange exchange = new Exchange(context, settings(options), "server", 0, transfers(series));
+            Exchange exchange =
+                    new Exchange(context, settings(options, options.fault()), "server", 0, transfers(series));
             for (int i = 0; i < series.size(); i++) {
                 try (StreamLink link = accept(context, listener, series.get(i), i == 0)) {
                     exchange.serve(link, series.get(i));
@@ -107,7 +104,7 @@ public final class StreamRoles {
 
         private StreamLink accept(
                 RoleContext context, StreamEndpoint.Listener listener, List<StreamRow> rows, boolean first) {
-            Duration limit = first ? options.firstWait() : options.timeout();
+            Duration limit = first ? firstWait(options) : options.timeout();
             long deadline = Deadline.end(limit);
             while (true) {
                 context.checkCancelled();
@@ -140,19 +137,15 @@ public final class StreamRoles {
      */
     public record Client(RstreamOptions options) implements Role<Result> {
 
-        /** Checks that the options agree with each other. */
-        public Client {
-            options.requireConsistent();
-        }
-
         @Override
         public Result run(RoleContext context) {
             int port = options.port() != 0
                     ? options.port()
-                    : Integer.parseInt(context.hear("port of the rstream server", options.firstWait()));
+                    : Integer.parseInt(context.hear("port of the rstream server", firstWait(options)));
             StreamEndpoint endpoint = StreamEndpoint.of(context, options);
             List<List<StreamRow>> series = options.series();
-            Exchange exchange = new Exchange(context, settings(options), "client", 0, transfers(series));
+            Exchange exchange =
+                    new Exchange(context, settings(options, options.fault()), "client", 0, transfers(series));
             for (List<StreamRow> rows : series) {
                 context.checkCancelled();
                 try (StreamLink link = endpoint.connect(port, rows)) {
@@ -171,15 +164,14 @@ public final class StreamRoles {
                 .sum();
     }
 
-    private static Exchange.Settings settings(RstreamOptions options) {
+    private static Duration firstWait(RstreamOptions options) {
+        Duration limit = options.firstWait();
+        return limit == null ? FOR_EVER : limit;
+    }
+
+    private static Exchange.Settings settings(RstreamOptions options, Fault fault) {
         return new Exchange.Settings(
-                options.async(),
-                options.blocking(),
-                false,
-                false,
-                options.verify(),
-                options.fault(),
-                options.timeout());
+                options.async(), options.blocking(), false, false, options.verify(), fault, options.timeout());
     }
 
     private static Result result(Exchange exchange, int connections) {
@@ -264,7 +256,7 @@ public final class StreamRoles {
 
         private void acceptAll() {
             long expected = options.clients() == 0 ? Long.MAX_VALUE : (long) options.clients() * series.size();
-            long deadline = Deadline.end(options.firstWait());
+            long deadline = Deadline.end(firstWait(options));
             for (int accepted = 0; accepted < expected; ) {
                 if (context.isCancelled() && options.clients() == 0) {
                     return;
@@ -277,7 +269,7 @@ public final class StreamRoles {
                 StreamLink link = listener.accept(SLICE, series.getFirst());
                 if (link == null) {
                     if (accepted == 0 && Deadline.isOver(deadline)) {
-                        throw noClient(options.firstWait());
+                        throw noClient(firstWait(options));
                     }
                     if (accepted > 0 && options.clients() != 0 && running() == 0 && Deadline.isOver(deadline)) {
                         throw new ScenarioException(
@@ -311,7 +303,7 @@ public final class StreamRoles {
                 List<StreamRow> rows = series.get(Math.max(index, 0));
                 Exchange exchange = new Exchange(
                         context,
-                        settings(number == 0 ? options : options.withFault(Fault.NONE)),
+                        settings(options, number == 0 ? options.fault() : Fault.NONE),
                         "server",
                         start,
                         transfers(List.of(rows)));

@@ -79,7 +79,7 @@ public final class RmaStreamRoles {
         }
 
         private StreamRequest awaitRequest(RoleContext context, StreamEventQueue events) {
-            Duration limit = options.acceptTimeout();
+            Duration limit = options.firstWait();
             Deadline deadline = limit == null ? null : Deadline.after(limit);
             while (true) {
                 context.checkCancelled();

@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 
 /** One side of a byte stream over RDMA WRITE with credits. */
 @Command(
@@ -17,14 +16,21 @@ import picocli.CommandLine.Mixin;
         description =
                 "Streams bytes over RDMA WRITE with credits, as fi_rstream(7) of libfabric 1.x describes it; the other"
                         + " side is rdmatest too, as no other program speaks it.")
-public final class StreamCommand extends ProgramCommand {
+public final class StreamCommand extends ProgramCommand<RmaStreamOptions> {
 
-    @Mixin
-    private RmaStreamOptions arguments = RmaStreamOptions.defaults();
+    public StreamCommand() {
+        super(new RmaStreamOptions());
+    }
+
+    @Override
+    protected void checkCommandLine() {
+        if (options.isClient() && options.port() == 0) {
+            throw new IllegalArgumentException("A client needs the server's port: -p is 1 to 65535, not 0");
+        }
+    }
 
     @Override
     protected Outcome run(RoleContext context) {
-        RmaStreamOptions options = common.applyTo(arguments);
         boolean client = options.isClient();
         requireOnDevice(context, client ? null : options.address());
         RmaStreamRoles.Result result = client

@@ -130,7 +130,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
 
     /** Waits until every connection is established; returns when the first request came. */
     long awaitConnections() {
-        awaitEvents(Cause.PEER_ABSENT, "connection request", () -> !links.isEmpty(), options.firstClientTimeout());
+        awaitEvents(Cause.PEER_ABSENT, "connection request", () -> !links.isEmpty(), options.firstWait());
         awaitEvents(
                 Cause.PEER_ABSENT,
                 "ESTABLISHED after accepting",

@@ -16,7 +16,7 @@ import picocli.CommandLine.Command;
 public final class UcmatoseCommand extends ConnectionCommand<UcmatoseOptions, UcmatoseRoles.Result> {
 
     public UcmatoseCommand() {
-        super(UcmatoseOptions.defaults(), "-p", "connections");
+        super(new UcmatoseOptions(), "-p", "connections");
     }
 
     @Override

@@ -43,11 +43,17 @@ public final class UcmatoseOptions extends ConnectionOptions<UcmatoseOptions> {
 
     private ConnectionMode bringUp = ConnectionMode.RDMA_CM;
 
-    private UcmatoseOptions() {}
+    /** Creates the options with their defaults; picocli fills them in. */
+    UcmatoseOptions() {}
 
-    /** Returns the defaults of the C program: port 7471, one connection, 10 messages of 100 bytes each way. */
-    public static UcmatoseOptions defaults() {
-        return new UcmatoseOptions();
+    /**
+     * Reads options from a line, such as {@code -c 2 -C 100 -S 64}.
+     *
+     * @param words parts of the line, as for {@link Options#parse}
+     * @throws IllegalArgumentException if the line is wrong; the message has the line, and names the option
+     */
+    public static UcmatoseOptions parse(Object... words) {
+        return parse(UcmatoseOptions.class, words);
     }
 
     @Option(
@@ -58,7 +64,7 @@ public final class UcmatoseOptions extends ConnectionOptions<UcmatoseOptions> {
     }
 
     @Override
-    public void check() {
+    protected void check() {
         check("connections", MOST_CONNECTIONS, MOST_BYTES, port);
         if (portSpace != PortSpace.TCP && portSpace != PortSpace.IB) {
             throw new IllegalArgumentException("The port space is " + portSpace + ": allowed are TCP and IB");
@@ -66,9 +72,6 @@ public final class UcmatoseOptions extends ConnectionOptions<UcmatoseOptions> {
         if (ackTimeoutExponent != null && (ackTimeoutExponent < 0 || ackTimeoutExponent > MOST_EXPONENT)) {
             throw new IllegalArgumentException(
                     "The exponent of the ACK timeout is " + ackTimeoutExponent + ": allowed are 0 to " + MOST_EXPONENT);
-        }
-        if (bringUp == ConnectionMode.RAW) {
-            throw new IllegalArgumentException("ucmatose connects by rdma_cm: choose RDMA_CM or EXTERNAL_QP, not RAW");
         }
     }
 
@@ -96,30 +99,5 @@ public final class UcmatoseOptions extends ConnectionOptions<UcmatoseOptions> {
     /** Returns how the connections come up. */
     public ConnectionMode bringUp() {
         return bringUp;
-    }
-
-    /** Returns these options with another {@link #port}. */
-    public UcmatoseOptions withPort(int value) {
-        return with(copy -> copy.port = value);
-    }
-
-    /** Returns these options with another {@link #portSpace}. */
-    public UcmatoseOptions withPortSpace(PortSpace value) {
-        return with(copy -> copy.portSpace = value);
-    }
-
-    /** Returns these options with another {@link #ackTimeoutExponent}. */
-    public UcmatoseOptions withAckTimeoutExponent(@Nullable Integer value) {
-        return with(copy -> copy.ackTimeoutExponent = value);
-    }
-
-    /** Returns these options with ids that do, or do not, {@link #migrate}. */
-    public UcmatoseOptions withMigrate(boolean value) {
-        return with(copy -> copy.migrate = value);
-    }
-
-    /** Returns these options with another {@link #bringUp}. */
-    public UcmatoseOptions withBringUp(ConnectionMode value) {
-        return with(copy -> copy.bringUp = value);
     }
 }

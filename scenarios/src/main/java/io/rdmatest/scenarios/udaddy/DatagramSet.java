@@ -79,7 +79,7 @@ final class DatagramSet extends LinkSet<UdaddyOptions, DatagramSet.Path> {
         context.tell(Integer.toString(id.localPort()));
         long first = 0;
         while (links.size() < options.connections()) {
-            CmEvent event = awaitRequest(id, links.isEmpty() ? options.firstClientTimeout() : options.timeout());
+            CmEvent event = awaitRequest(id, links.isEmpty() ? options.firstWait() : options.timeout());
             if (links.isEmpty()) {
                 first = System.nanoTime();
             }

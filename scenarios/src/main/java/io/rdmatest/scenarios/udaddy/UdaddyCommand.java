@@ -16,7 +16,7 @@ import picocli.CommandLine.Command;
 public final class UdaddyCommand extends ConnectionCommand<UdaddyOptions, UdaddyRoles.Result> {
 
     public UdaddyCommand() {
-        super(UdaddyOptions.defaults(), "--port", "paths");
+        super(new UdaddyOptions(), "--port", "paths");
     }
 
     @Override

@@ -31,19 +31,22 @@ public final class UdaddyOptions extends ConnectionOptions<UdaddyOptions> {
                     "The server's port (default: ${DEFAULT-VALUE}, the only one of the C program); a server chooses one for 0.")
     private int port = DEFAULT_PORT;
 
-    private UdaddyOptions() {}
+    /** Creates the options with their defaults; picocli fills them in. */
+    UdaddyOptions() {}
 
-    /** Returns the defaults of the C program: UDP port space, one path, 10 messages of 100 bytes each way. */
-    public static UdaddyOptions defaults() {
-        return new UdaddyOptions();
+    /**
+     * Reads options from a line, such as {@code -c 2 -C 100 -S 64}.
+     *
+     * @param words parts of the line, as for {@link Options#parse}
+     * @throws IllegalArgumentException if the line is wrong; the message has the line, and names the option
+     */
+    public static UdaddyOptions parse(Object... words) {
+        return parse(UdaddyOptions.class, words);
     }
 
     @Override
-    public void check() {
+    protected void check() {
         check("communication paths", MOST_PATHS, MOST_BYTES, port);
-        if (!portSpace.isDatagram()) {
-            throw new IllegalArgumentException("The port space is " + portSpace + ": allowed are UDP and IPOIB");
-        }
     }
 
     @Override
@@ -55,15 +58,5 @@ public final class UdaddyOptions extends ConnectionOptions<UdaddyOptions> {
     @Override
     public PortSpace portSpace() {
         return portSpace;
-    }
-
-    /** Returns these options with another {@link #port}. */
-    public UdaddyOptions withPort(int value) {
-        return with(copy -> copy.port = value);
-    }
-
-    /** Returns these options with another {@link #portSpace}. */
-    public UdaddyOptions withPortSpace(PortSpace value) {
-        return with(copy -> copy.portSpace = value);
     }
 }

@@ -1,10 +1,10 @@
 package io.rdmatest.scenarios.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.SkipReason;
-import io.rdmatest.scenarios.command.CommonOptions;
 import io.rdmatest.scenarios.options.Options;
 import java.io.IOException;
 import java.io.InputStream;
@@ -177,7 +177,9 @@ class ParityTests {
                 String letter = row.cell(0).getFirst().split(" ")[0];
                 assertThat(line).as(row.toString()).contains(letter);
                 CommandLine.ParseResult parsed = parse(program, line.split(" "));
-                assertThat(options(parsed.commandSpec())).as(row.toString()).isNotNull();
+                assertThatCode(() -> options(parsed.commandSpec()).complete(List.of(line.split(" "))))
+                        .as(row.toString())
+                        .doesNotThrowAnyException();
             } else {
                 // A side is no option of a test: it is a role.
                 String[] role = line.split("\\.");
@@ -188,12 +190,11 @@ class ParityTests {
         }
     }
 
-    /** Applies what every program takes, which throws where a value is wrong. */
     private static Options<?> options(CommandSpec command) {
         return command.mixins().values().stream()
                 .map(CommandSpec::userObject)
                 .filter(Options.class::isInstance)
-                .<Options<?>>map(mixin -> new CommonOptions().applyTo((Options<?>) mixin))
+                .<Options<?>>map(mixin -> (Options<?>) mixin)
                 .findFirst()
                 .orElseThrow();
     }

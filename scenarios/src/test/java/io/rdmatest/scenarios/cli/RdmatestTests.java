@@ -1,20 +1,17 @@
 package io.rdmatest.scenarios.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.Cause;
 import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.command.CommandContext;
-import io.rdmatest.scenarios.command.CommonOptions;
 import io.rdmatest.scenarios.command.Outcome;
 import io.rdmatest.scenarios.command.ProgramCommand;
 import io.rdmatest.scenarios.command.ReportingCommand;
 import io.rdmatest.scenarios.command.Verdicts;
 import io.rdmatest.scenarios.options.Options;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
@@ -22,7 +19,6 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.Writer;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +27,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 class RdmatestTests {
@@ -47,41 +42,21 @@ class RdmatestTests {
         @Option(names = {"-V", "--verify"})
         private boolean verify;
 
-        private Duration timeout = CommonOptions.DEFAULT_TIMEOUT;
-        private Fault fault = Fault.NONE;
-
         @Override
-        public void check() {
+        protected void check() {
             if (size < 1) {
                 throw new IllegalArgumentException("-S " + size + " is out of range: allowed are 1 and more");
             }
         }
-
-        @Override
-        public EchoOptions withCommon(Duration limit, @Nullable Duration givenTimeout, Fault wrong) {
-            return with(copy -> {
-                copy.timeout = limit;
-                copy.fault = wrong;
-            });
-        }
-
-        EchoOptions withCountAndVerify(int value) {
-            return with(copy -> {
-                copy.count = value;
-                copy.verify = true;
-            });
-        }
     }
 
     @Command(name = "echo", description = "Echoes its options.")
-    static final class EchoCommand extends ProgramCommand {
-
-        @Mixin
-        EchoOptions arguments = new EchoOptions();
+    static final class EchoCommand extends ProgramCommand<EchoOptions> {
 
         private final @Nullable Throwable failure;
 
         EchoCommand(@Nullable Throwable failure) {
+            super(new EchoOptions());
             this.failure = failure;
         }
 
@@ -94,12 +69,14 @@ class RdmatestTests {
             if (failure != null) {
                 throw (Exception) failure;
             }
-            EchoOptions options = common.applyTo(arguments);
             context.tell("7174");
             Map<String, Object> json = new LinkedHashMap<>();
             json.put("size", options.size);
             json.put("count", options.count);
-            return new Outcome(List.of("verified: " + options), json);
+            return new Outcome(
+                    List.of("verified: size=" + options.size + " count=" + options.count + " verify=" + options.verify
+                            + " timeout=" + options.timeout() + " fault=" + options.fault() + " of " + options.line()),
+                    json);
         }
     }
 
@@ -136,7 +113,7 @@ class RdmatestTests {
     @Test
     void lettersClusterTakeAttachedValuesAndTheLastOneWins() {
         assertThat(run("echo", "-VS100", "-C5", "-C", "7")).isZero();
-        assertThat(out.toString()).contains("size=100", "count=7", "verify=true");
+        assertThat(out.toString()).contains("size=100", "count=7", "verify=true", "of [-VS100, -C5, -C, 7]");
     }
 
     @Test
@@ -261,8 +238,7 @@ class RdmatestTests {
     }
 
     private static RoleCancelledException cancellation() {
-        RoleContext cancelled =
-                new CommandContext(new CommonOptions(), new PrintWriter(new StringWriter()), () -> true);
+        RoleContext cancelled = new CommandContext(new EchoOptions(), new PrintWriter(new StringWriter()), () -> true);
         try {
             cancelled.checkCancelled();
         } catch (RoleCancelledException e) {
@@ -324,10 +300,14 @@ class RdmatestTests {
 
     /** Prints until it is cancelled. */
     @Command(name = "chat")
-    static final class ChatCommand extends ProgramCommand {
+    static final class ChatCommand extends ProgramCommand<EchoOptions> {
 
         @Option(names = "--report")
         private boolean report;
+
+        ChatCommand() {
+            super(new EchoOptions());
+        }
 
         @Override
         protected Outcome run(RoleContext context) {
@@ -349,20 +329,6 @@ class RdmatestTests {
                 List.of(new ChatCommand()), broken(), new PrintWriter(err, true), () -> false, false, line.split(" "));
         assertThat(status).as(err.toString()).isEqualTo(3);
         assertThat(err.toString()).contains("standard output can't be written").hasLineCount(1);
-    }
-
-    @Test
-    void aLineOfOptionsBecomesTheRolesOptions() {
-        EchoOptions options = OptionLine.parse(new EchoOptions(), " -VC3  --timeout 1s ");
-        assertThat(options)
-                .isEqualTo(new EchoOptions()
-                        .withCommon(Duration.ofSeconds(1), null, Fault.NONE)
-                        .withCountAndVerify(3));
-        assertThatThrownBy(() -> OptionLine.parse(new EchoOptions(), "-S 0"))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("\"-S 0\": -S 0 is out of range");
-        assertThatThrownBy(() -> OptionLine.parse(EchoOptions.class, "-S 1"))
-                .hasMessageContaining("No command line makes a EchoOptions");
     }
 
     /** Only the command that is called is put together then. */

@@ -14,7 +14,6 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
-import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Result;
 import io.rdmatest.scenarios.role.LocalRoles;
@@ -76,7 +75,7 @@ class PeerGoneIT {
     }
 
     private static Plan plan(ConnectionMode bringUp, int count) {
-        return Plan.of(Operation.READ, SIZE, count, STEP).by(bringUp, null);
+        return Plan.parse("--operation read -S", SIZE, "-C", count, "--timeout", STEP, "--connection", bringUp);
     }
 
     private static void requireRetriesExceeded(@Nullable Throwable failure) {

@@ -4,16 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.verbs.Gid;
 import java.net.InetAddress;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class MckeyOptionsTests {
 
-    private static final MckeyOptions DEFAULTS = MckeyOptions.defaults();
+    private static final MckeyOptions DEFAULTS = MckeyOptions.parse();
 
     @Test
     void theDefaultsAreThoseOfTheProgram() {
@@ -24,35 +24,21 @@ class MckeyOptionsTests {
         assertThat(DEFAULTS.settle()).isEqualTo(Duration.ofSeconds(3));
         assertThat(DEFAULTS.sendOnly()).isFalse();
         assertThat(DEFAULTS.blockLoopback()).isFalse();
-        assertThat(DEFAULTS.senderTimeout()).isNull();
+        assertThat(DEFAULTS.firstWait()).isNull();
     }
 
     @Test
     void readsZeroAsTheGroupThatTheSubnetChooses() {
-        assertThat(MckeyOptions.mgid("0").isZero()).isTrue();
-        assertThat(DEFAULTS.withUnmappedGroup(MckeyOptions.mgid("0")).isChosenBySubnet())
-                .isTrue();
-        assertThat(DEFAULTS.withGroup(InetAddress.ofLiteral("0.0.0.0")).isChosenBySubnet())
-                .isTrue();
-        assertThat(DEFAULTS.withGroup(InetAddress.ofLiteral("239.1.1.1")).isChosenBySubnet())
-                .isFalse();
-    }
-
-    @Test
-    void oneKindOfGroupTakesThePlaceOfTheOther() {
-        MckeyOptions mapped =
-                DEFAULTS.withUnmappedGroup(Gid.parse("ff12::1")).withGroup(InetAddress.ofLiteral("ff0e::1"));
-        assertThat(mapped.unmappedGroup()).isNull();
-        MckeyOptions unmapped = mapped.withUnmappedGroup(Gid.parse("ff12::1"));
-        assertThat(unmapped.group()).isNull();
-        assertThat(unmapped.groupText()).isEqualTo("ff12::1");
+        assertThat(MckeyOptions.parse("-M 0").isChosenBySubnet()).isTrue();
+        assertThat(MckeyOptions.parse("-m 0.0.0.0").isChosenBySubnet()).isTrue();
+        assertThat(MckeyOptions.parse("-m 239.1.1.1").isChosenBySubnet()).isFalse();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"10.77.0.1", "fe80::1", "255.255.255.255", "127.0.0.1"})
     void refusesAnAddressThatIsNoGroup(String text) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withGroup(InetAddress.ofLiteral(text)))
+                .isThrownBy(() -> MckeyOptions.parse("-m", text))
                 .withMessageContaining("-m " + InetAddress.ofLiteral(text).getHostAddress())
                 .withMessageContaining("is not a multicast address");
     }
@@ -61,35 +47,26 @@ class MckeyOptionsTests {
     @ValueSource(strings = {"fe80::1", "::ffff:10.77.0.1"})
     void refusesAGidThatIsNoGroup(String text) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withUnmappedGroup(Gid.parse(text)))
+                .isThrownBy(() -> MckeyOptions.parse("-M", text))
                 .withMessageContaining("is not a multicast GID");
     }
 
-    @Test
-    void refusesValuesOutOfTheirRanges() {
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "-c 0 | -c, the number of queue pairs, must be 1 to 65535, not 0",
+                "-C -1 | -C, the number of messages,",
+                "-S -1 | -S, the size in bytes,",
+                "--senders 0 | --senders must be 1 to 1000, not 0",
+                "-p tcp | is not a datagram port space",
+                "--settle -1 | '-1' is not a duration",
+                "--timeout 0 | '0' is out of range",
+                "--first-wait 0 | '0' is out of range"
+            })
+    void refusesValuesOutOfTheirRanges(String line, String message) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withQueuePairs(0))
-                .withMessage("-c, the number of queue pairs, must be 1 to 65535, not 0");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withMessages(-1))
-                .withMessageContaining("-C");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withSizeBytes(-1))
-                .withMessageContaining("-S");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withSenders(0))
-                .withMessageContaining("--senders");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withPortSpace(PortSpace.TCP))
-                .withMessageContaining("-p");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withSettle(Duration.ofMillis(-1)))
-                .withMessageContaining("--settle");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withTimeout(Duration.ZERO))
-                .withMessageContaining("--timeout");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> DEFAULTS.withSenderTimeout(Duration.ZERO))
-                .withMessageContaining("first message");
+                .isThrownBy(() -> MckeyOptions.parse(line))
+                .withMessageContaining(message);
     }
 }

@@ -10,7 +10,6 @@ import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.Gid;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.net.InetAddress;
 import java.nio.ByteOrder;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -74,7 +73,7 @@ class MulticastInboxTests {
 
     @Test
     void waitsForEveryProgramThatIsToSend() {
-        MulticastInbox inbox = new MulticastInbox(0, 99, options(100, 1).withSenders(2), GROUP, true);
+        MulticastInbox inbox = new MulticastInbox(0, 99, options(100, 1).and("--senders 2"), GROUP, true);
         feed(inbox, message(100, PROGRAM, 20, 0, 1, 0, 1), 20);
         assertThat(inbox.isComplete()).isFalse();
         feed(inbox, message(100, PROGRAM + 1, 21, 0, 1, 0, 1), 21);
@@ -83,7 +82,7 @@ class MulticastInboxTests {
 
     @Test
     void tellsHostsApartWhoseQueuePairsHaveTheSameNumber() {
-        MulticastInbox inbox = new MulticastInbox(0, 99, options(100, 1).withSenders(2), GROUP, true);
+        MulticastInbox inbox = new MulticastInbox(0, 99, options(100, 1).and("--senders 2"), GROUP, true);
         feed(inbox, message(100, PROGRAM, SENDER, 0, 1, 0, 1), SENDER);
         MemorySegment other = message(100, PROGRAM + 1, SENDER, 0, 1, 0, 1);
         other.set(INT, 32, 0x0a4d0002);
@@ -335,10 +334,7 @@ class MulticastInboxTests {
     // ---- making messages ----
 
     private static MckeyOptions options(int size, int messages) {
-        return MckeyOptions.defaults()
-                .withGroup(InetAddress.ofLiteral("239.77.0.1"))
-                .withSizeBytes(size)
-                .withMessages(messages);
+        return MckeyOptions.parse("-m 239.77.0.1 -S", size, "-C", messages);
     }
 
     private static MulticastInbox inbox(int size, int messages) {

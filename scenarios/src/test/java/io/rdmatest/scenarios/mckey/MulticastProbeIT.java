@@ -10,7 +10,6 @@ import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.ScenarioException;
-import java.net.InetAddress;
 import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,10 +30,7 @@ class MulticastProbeIT {
     }
 
     private static MckeyOptions options() {
-        return MckeyOptions.defaults()
-                .withGroup(InetAddress.ofLiteral("239.77.0.42"))
-                .withMessages(1)
-                .withTimeout(STEP);
+        return MckeyOptions.parse("-m 239.77.0.42 -C 1 --timeout", STEP);
     }
 
     /** The first messages are lost: nobody is a member yet. Nothing of them is judged. */
@@ -64,7 +60,7 @@ class MulticastProbeIT {
                 roles.start(
                                 "receiver",
                                 device,
-                                new MulticastRoles.ProbeReceiver(options().withTimeout(Duration.ofSeconds(1))))
+                                new MulticastRoles.ProbeReceiver(options().and("--timeout 1s")))
                         .join(STEP);
             }
         });

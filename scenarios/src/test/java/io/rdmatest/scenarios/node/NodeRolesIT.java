@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.Cause;
-import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.GidSelector;
@@ -14,7 +13,6 @@ import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.peer.RemoteFailureException;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.rping.RpingOptions;
@@ -67,12 +65,7 @@ class NodeRolesIT {
     }
 
     private static RpingOptions options() {
-        return RpingOptions.defaults()
-                .withPort(0)
-                .withCount(10)
-                .withSize(1000)
-                .withValidation()
-                .withTimeout(STEP);
+        return RpingOptions.parse("-p 0 -C 10 -S 1000 -V --timeout", STEP);
     }
 
     private static void verified(Pair<ServerResult, ClientResult> results) {
@@ -96,8 +89,7 @@ class NodeRolesIT {
 
     @Test
     void withoutRdmaCmTheAddressesGoOverTheChannel() {
-        PingPongRoles.Plan raw = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 1000, 20, STEP)
-                .by(ConnectionMode.RAW, null);
+        PingPongRoles.Plan raw = PingPongRoles.Plan.parse("-S 1000 -C 20 --timeout", STEP, "--connection raw");
 
         var results =
                 NodeRoles.runPair(there, new PingPongRoles.Server(raw), here, new PingPongRoles.Client(raw), SCENARIO);
@@ -112,7 +104,7 @@ class NodeRolesIT {
                 there,
                 new RpingRoles.Server(options()),
                 here,
-                new RpingRoles.Client(options().withFault(Fault.FLIP_PAYLOAD_BYTE)),
+                new RpingRoles.Client(options().and("--fault flip-payload-byte")),
                 SCENARIO));
 
         assertThat(Cause.of(failure)).isEqualTo(Cause.WRONG_DATA);
@@ -154,7 +146,7 @@ class NodeRolesIT {
     void linesOfTheOtherSideComeToItsConsumer() {
         List<String> printed = Collections.synchronizedList(new ArrayList<>());
         List<String> traced = Collections.synchronizedList(new ArrayList<>());
-        RpingOptions talkative = options().withVerbose().withDebug();
+        RpingOptions talkative = options().and("-v -d");
         verified(NodeRoles.runPair(
                 there,
                 new RpingRoles.Server(talkative, printed::add, traced::add),

@@ -10,12 +10,9 @@ import io.rdmatest.fabric.Rail;
 import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.peer.RemoteFailureException;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
-import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
-import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import java.io.File;
 import java.io.OutputStream;
@@ -59,23 +56,12 @@ class NodeRolesTests {
     }
 
     private static RstreamOptions options() {
-        return RstreamOptions.defaults()
-                .withTransport(Transport.TCP)
-                .withOnDevice(false)
-                .withServerAddress("127.0.0.1")
-                .withBindAddress("127.0.0.1")
-                .withPort(0)
-                .withSizeBytes(10_000)
-                .withIterations(20)
-                .withTransfers(5)
-                .withVerify(true)
-                .withFirstWait(STEP)
-                .withTimeout(STEP);
+        return clientOptions().and("-b 127.0.0.1");
     }
 
     /** The client's own port is any. */
     private static RstreamOptions clientOptions() {
-        return options().withBindAddress(null);
+        return RstreamOptions.parse("-T s,v -s 127.0.0.1 -p 0 -S 10000 -I 20 -C 5 --timeout", STEP);
     }
 
     private void nothingIsLeft() {
@@ -195,7 +181,7 @@ class NodeRolesTests {
                     there,
                     new StreamRoles.Server(options()),
                     here,
-                    new StreamRoles.Client(clientOptions().withFault(Fault.FLIP_PAYLOAD_BYTE)),
+                    new StreamRoles.Client(clientOptions().and("--fault flip-payload-byte")),
                     SCENARIO));
 
             assertThat(Cause.of(failure)).isEqualTo(Cause.WRONG_DATA);
@@ -210,7 +196,7 @@ class NodeRolesTests {
         try (Place there = child(b);
                 NodeRoles roles = new NodeRoles()) {
             Running<StreamRoles.Result> server = roles.start(
-                    "server", there, new StreamRoles.Server(options().withFirstWait(Duration.ofMillis(200))));
+                    "server", there, new StreamRoles.Server(options().and("--first-wait 200ms")));
             Throwable failure = catchThrowable(() -> server.join(STEP));
 
             assertThat(failure).hasMessageContaining("No rstream client connected");

@@ -21,7 +21,6 @@ import io.rdmatest.verbs.Gid;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
@@ -35,7 +34,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -51,12 +49,16 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 
 /** All roles, their results and their failures on the way to another node and back. */
 class RoleTypesTests {
 
     private static final int TRIES = 200;
     private static final int ROUNDS = 40;
+    private static final int OPTIONS = 4;
     private static final int[] NUMBERS = {0, 1, 2, 3, 8, 16, 23, 64, 100, 1000, 4096, 65_535, -1};
     private static final String[] TEXTS = {"", "custom", "10.77.0.1", "fd77::1", "ä \"quoted\"\n", "fe80::1"};
     private static final BiConsumer<LineKind, String> NOBODY = (kind, line) -> {};
@@ -185,21 +187,19 @@ class RoleTypesTests {
         assertThatThrownBy(() -> type.read(parameters, NOBODY)).hasMessageContaining("@class");
     }
 
-    /** The wrong value is refused by the record itself, with its own words. */
+    /** The wrong value is refused by the options themselves, with their own words. */
     @Test
     void valuesOutOfRangeAreRefusedThere() {
-        ObjectNode options = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
-        options.put("port", 70_000);
+        JsonNode options = RoleTypes.write(List.of("-p", "70000"));
 
         assertThatThrownBy(() -> RoleTypes.named("rping-server").read(options, NOBODY))
                 .hasMessageContaining("The port (-p) is 0 to 65535, not 70000");
     }
 
-    /** Nothing but the check after reading would refuse it. */
     @Test
-    void optionsThatAreReadFieldByFieldAreCheckedThere() {
-        ObjectNode role = (ObjectNode) RoleTypes.write(new UcmatoseRoles.Server(UcmatoseOptions.defaults()));
-        ((ObjectNode) role.path("options")).put("port", 70_000);
+    void optionsWithinARoleAreCheckedThere() {
+        ObjectNode role = (ObjectNode) RoleTypes.write(new UcmatoseRoles.Server(UcmatoseOptions.parse()));
+        role.set("options", RoleTypes.write(List.of("-p", "70000")));
 
         assertThatThrownBy(() -> RoleTypes.named("ucmatose-server").read(role, NOBODY))
                 .hasMessageContaining("The port is 70000: allowed are 0 to 65535");
@@ -207,37 +207,18 @@ class RoleTypesTests {
 
     /** A default in its place would run something else than the other node asked for. */
     @Test
-    void optionsThatLackAFieldAreRefused() {
-        ObjectNode options = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
-        options.remove("timeout");
-        assertThatThrownBy(() -> RoleTypes.named("rping-server").read(options, NOBODY))
-                .hasMessageContaining("timeout is missing");
-
-        ObjectNode nothing = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
-        nothing.putNull("fault");
-        assertThatThrownBy(() -> RoleTypes.named("rping-server").read(nothing, NOBODY))
-                .hasMessageContaining("fault has no value");
-
-        ObjectNode role = (ObjectNode) RoleTypes.write(new UcmatoseRoles.Server(UcmatoseOptions.defaults()));
-        ((ObjectNode) role.path("options")).remove("messages");
-        assertThatThrownBy(() -> RoleTypes.named("ucmatose-server").read(role, NOBODY))
-                .hasMessageContaining("messages is missing");
-    }
-
-    @Test
-    void aHostNameIsNeverLookedUp() {
-        ObjectNode options = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
-        options.put("address", "localhost");
+    void anOptionThatIsUnknownThereIsRefused() {
+        JsonNode options = RoleTypes.write(List.of("--of-a-later-version"));
 
         assertThatThrownBy(() -> RoleTypes.named("rping-server").read(options, NOBODY))
-                .hasMessageContaining("localhost");
+                .hasMessageContaining("Unknown option: '--of-a-later-version'");
     }
 
     @Test
     void linesOfRpingComeOut() {
         List<String> lines = new ArrayList<>();
         RpingRoles.Client client = (RpingRoles.Client) RoleTypes.named("rping-client")
-                .read(RoleTypes.write(RpingOptions.defaults()), (kind, line) -> lines.add(kind + " " + line));
+                .read(RoleTypes.write(RpingOptions.parse()), (kind, line) -> lines.add(kind + " " + line));
         client.printed().accept("a ping");
         client.traced().accept("an event");
 
@@ -311,7 +292,7 @@ class RoleTypesTests {
             return mutated(raw, random);
         }
         if (Options.class.isAssignableFrom(raw)) {
-            return changed(raw, random);
+            return changed((Class) raw, random);
         }
         if (raw.isEnum()) {
             Object[] constants = raw.getEnumConstants();
@@ -388,30 +369,31 @@ class RoleTypesTests {
         return Objects.requireNonNull(last, () -> "no values for " + type);
     }
 
-    /** Begins with the defaults, and sets one value after the other as far as the others allow it. */
-    private static Object changed(Class<?> options, Random random) throws Exception {
-        List<Method> setters = Arrays.stream(options.getMethods())
-                .filter(method -> Options.class.isAssignableFrom(method.getReturnType())
-                        && !Modifier.isStatic(method.getModifiers())
-                        && !method.getName().equals("withCommon"))
-                .sorted(Comparator.comparing(Method::toGenericString))
-                .toList();
-        Object last = Objects.requireNonNull(start(options), () -> "no defaults of " + options);
-        for (int i = 0; i < 2 * setters.size(); i++) {
-            Method setter = setters.get(random.nextInt(setters.size()));
-            @Nullable Object[] values = new Object[setter.getParameterCount()];
-            for (int j = 0; j < values.length; j++) {
-                boolean empty = setter.getAnnotatedParameterTypes()[j].isAnnotationPresent(Nullable.class)
-                        && random.nextInt(3) == 0;
-                values[j] = empty ? null : value(setter.getGenericParameterTypes()[j], random);
-            }
+    /** Begins with the defaults, and adds one option after the other as far as the others allow it. */
+    private static <O extends Options<O>> O changed(Class<O> type, Random random) throws Exception {
+        O last = Options.parse(type);
+        List<OptionSpec> known = new ArrayList<>(
+                CommandSpec.forAnnotatedObject(CommandLine.defaultFactory().create(type))
+                        .options());
+        for (int i = 0; i < OPTIONS; i++) {
+            OptionSpec option = known.get(random.nextInt(known.size()));
             try {
-                last = setter.invoke(last, values);
-            } catch (InvocationTargetException e) {
+                last = last.and(option.longestName(), option.arity().max() == 0 ? "" : text(option, random));
+            } catch (IllegalArgumentException e) {
                 // Out of range, or excluded by another value.
             }
         }
         return last;
+    }
+
+    private static Object text(OptionSpec option, Random random) throws Exception {
+        if (option.type() == Duration.class) {
+            return Duration.ofMillis(1 + random.nextInt(1000));
+        }
+        boolean known = option.type().isEnum()
+                || List.of(int.class, Integer.class, String.class, InetAddress.class)
+                        .contains(option.type());
+        return known ? value(option.type(), random) : NUMBERS[random.nextInt(NUMBERS.length)];
     }
 
     private static @Nullable Object start(Class<?> type) throws Exception {

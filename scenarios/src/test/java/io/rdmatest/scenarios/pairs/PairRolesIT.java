@@ -88,7 +88,7 @@ class PairRolesIT {
 
     private LocalRoles.Pair<PairRoles.Result, PairRoles.Result> ping(int iterations, Pace pace, boolean counters) {
         return run(new PairRoles.Plan(
-                PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 64, iterations, STEP),
+                PingPongRoles.Plan.parse("-S 64 -C", iterations, "--timeout", STEP),
                 pace,
                 Operation.WRITE,
                 false,

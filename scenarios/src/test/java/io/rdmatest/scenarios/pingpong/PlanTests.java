@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
 import java.time.Duration;
@@ -15,23 +14,30 @@ import org.junit.jupiter.params.provider.CsvSource;
 class PlanTests {
 
     private static Plan parse(String line) {
-        return OptionLine.parse(Plan.class, line);
+        return Plan.parse(line);
     }
 
     @Test
     void anEmptyLineIsTheDefaults() {
-        assertThat(parse("")).isEqualTo(Plan.defaults());
+        Plan plan = parse("");
+        assertThat(plan.operation()).isEqualTo(Operation.SEND);
+        assertThat(plan.size()).isEqualTo(64);
+        assertThat(plan.iterations()).isEqualTo(100);
+        assertThat(plan.bringUp()).isEqualTo(ConnectionMode.RDMA_CM);
+        assertThat(plan.inline() || plan.sharedReceives() || plan.events()).isFalse();
+        assertThat(plan.timeout()).isEqualTo(Duration.ofSeconds(10));
     }
 
     @Test
     void everyOptionIsRead() {
-        assertThat(parse("--operation write_with_immediate -S 4096 -C 7 --inline --shared-receives --events"
-                        + " --connection raw --timeout 3s"))
-                .isEqualTo(Plan.of(Operation.WRITE_WITH_IMMEDIATE, 4096, 7, Duration.ofSeconds(3))
-                        .withInline()
-                        .withSharedReceives()
-                        .withEvents()
-                        .by(ConnectionMode.RAW, null));
+        Plan plan = parse("--operation write_with_immediate -S 4096 -C 7 --inline --shared-receives --events"
+                + " --connection raw --timeout 3s");
+        assertThat(plan.operation()).isEqualTo(Operation.WRITE_WITH_IMMEDIATE);
+        assertThat(plan.size()).isEqualTo(4096);
+        assertThat(plan.iterations()).isEqualTo(7);
+        assertThat(plan.bringUp()).isEqualTo(ConnectionMode.RAW);
+        assertThat(plan.inline() && plan.sharedReceives() && plan.events()).isTrue();
+        assertThat(plan.timeout()).isEqualTo(Duration.ofSeconds(3));
     }
 
     @ParameterizedTest

@@ -19,7 +19,6 @@ import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.options.Addresses;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
@@ -68,7 +67,7 @@ class RpingIT {
     }
 
     private static RpingOptions options() {
-        return RpingOptions.defaults().withPort(0).withCount(5).withValidation().withTimeout(STEP);
+        return RpingOptions.parse("-p 0 -C 5 -V --timeout", STEP);
     }
 
     private LocalRoles.Pair<ServerResult, ClientResult> run(RpingOptions server, RpingOptions client) {
@@ -92,8 +91,8 @@ class RpingIT {
         List<String> traced = new ArrayList<>();
         var results = LocalRoles.runPair(
                 device,
-                new RpingRoles.Server(options.withPort(0)),
-                new RpingRoles.Client(options.withPort(0), printed::add, traced::add),
+                new RpingRoles.Server(options.and("-p 0")),
+                new RpingRoles.Client(options.and("-p 0"), printed::add, traced::add),
                 SCENARIO);
 
         assertThat(results.client().pings()).isEqualTo(options.count());
@@ -115,7 +114,7 @@ class RpingIT {
     @Test
     void pingsOfTwoOfOursAreLargerThanTheProgramsAndThanAMessage() {
         int size = 1 << 20;
-        RpingOptions two = options().withSize(size).withCount(2);
+        RpingOptions two = options().and("-S", size, "-C 2");
         var results = run(two, two);
         assertThat(results.client().bytesVerified()).isEqualTo(2L * size);
 
@@ -123,7 +122,7 @@ class RpingIT {
         if (most < 32 << 20) {
             // In pieces, for no message is that large.
             int larger = (int) most + 4321;
-            RpingOptions one = options().withSize(larger).withCount(1);
+            RpingOptions one = options().and("-S", larger, "-C 1");
             var pieces = run(one, one);
             assertThat(pieces.client().bytesVerified()).isEqualTo(larger);
             assertThat(pieces.server().bytesVerified()).isEqualTo(larger);
@@ -133,9 +132,7 @@ class RpingIT {
     @Test
     void theServerListensOnAnyIpv6AddressAndTheClientBindsItsOwn() throws Exception {
         InetAddress own = Addresses.find(device, false).orElseThrow();
-        var results = run(
-                options().withAddress(InetAddress.getByName("::0")),
-                options().withAddress(own).withSource(own));
+        var results = run(options().and("-a ::0"), options().and("-a", own, "-I", own));
 
         assertThat(results.client().pings()).isEqualTo(5);
     }
@@ -144,7 +141,7 @@ class RpingIT {
     void aSourceThatIsNoAddressOfThisHostIsRefused() throws Exception {
         InetAddress foreign = InetAddress.getByName("192.0.2.1");
         RdmaException refused = catchThrowableOfType(
-                RdmaException.class, () -> run(options(), options().withSource(foreign)));
+                RdmaException.class, () -> run(options(), options().and("-I", foreign)));
 
         assertThat(refused.errnoName()).isIn("EADDRNOTAVAIL", "ENODEV", "EINVAL");
         assertThat(refused).hasMessageContaining("192.0.2.1");
@@ -158,9 +155,8 @@ class RpingIT {
         LocalRoles clients = new LocalRoles();
         try (LocalRoles servers = new LocalRoles()) {
             Running<ServerResult> server = servers.start(
-                    "server", device, new RpingRoles.Server(options().withCount(0)));
-            RpingOptions endless =
-                    options().withCount(0).withVerbose().withPort(Integer.parseInt(server.hear("port", STEP)));
+                    "server", device, new RpingRoles.Server(options().and("-C 0")));
+            RpingOptions endless = options().and("-C 0 -v -p", Integer.parseInt(server.hear("port", STEP)));
             Running<ClientResult> client =
                     clients.start("client", device, new RpingRoles.Client(endless, printed::add, line -> {}));
             awaitPing(printed);
@@ -184,7 +180,7 @@ class RpingIT {
     void aServerIsToldThatItsClientIsGoneBeforeItWasDone() {
         ScenarioException lost = catchThrowableOfType(
                 ScenarioException.class,
-                () -> run(options().withCount(6), options().withCount(3)));
+                () -> run(options().and("-C 6"), options().and("-C 3")));
 
         assertThat(lost.rdmaCause()).isEqualTo(Cause.PEER_LOST);
         assertThat(lost).hasMessage("The rping client left after 3 of 6 pings; its own output says why");
@@ -196,8 +192,8 @@ class RpingIT {
         try (CProgram program = CProgram.start(STEP, "rping", "-s", "-a", host(), "-p", 20_071)) {
             ScenarioException lost = catchThrowableOfType(ScenarioException.class, () -> {
                 try (LocalRoles roles = new LocalRoles()) {
-                    Running<ClientResult> client = startWhenListening(
-                            roles, options().withCount(MANY).withVerbose().withPort(20_071), printed);
+                    Running<ClientResult> client =
+                            startWhenListening(roles, options().and("-C", MANY, "-v -p 20071"), printed);
                     awaitPing(printed);
                     program.kill();
                     client.join(SCENARIO);
@@ -238,7 +234,7 @@ class RpingIT {
                 Running<ServerResult> server = roles.start(
                         "server",
                         device,
-                        new RpingRoles.Server(options().withCount(MANY).withVerbose(), printed::add, line -> {}));
+                        new RpingRoles.Server(options().and("-C", MANY, "-v"), printed::add, line -> {}));
                 try (CProgram program =
                         CProgram.start(STEP, "rping", "-c", "-a", host(), "-p", server.hear("port", STEP))) {
                     awaitPing(printed);
@@ -258,7 +254,7 @@ class RpingIT {
     void aPortThatNobodyListensOnIsRefusedAtOnce() {
         UnexpectedCmEventException refused = catchThrowableOfType(UnexpectedCmEventException.class, () -> {
             try (LocalRoles roles = new LocalRoles()) {
-                roles.start("client", device, new RpingRoles.Client(options().withPort(20_072)))
+                roles.start("client", device, new RpingRoles.Client(options().and("-p 20072")))
                         .join(SCENARIO);
             }
         });
@@ -273,15 +269,14 @@ class RpingIT {
     void aServerOfOursSaysWhichSizeItTakes() {
         try (LocalRoles servers = new LocalRoles()) {
             Running<ServerResult> server = servers.start(
-                    "server", device, new RpingRoles.Server(options().withSize(500)));
+                    "server", device, new RpingRoles.Server(options().and("-S 500")));
             int port = Integer.parseInt(server.hear("port", STEP));
             ScenarioException refused = catchThrowableOfType(ScenarioException.class, () -> {
                 try (LocalRoles clients = new LocalRoles()) {
                     clients.start(
                                     "client",
                                     device,
-                                    new RpingRoles.Client(
-                                            options().withPort(port).withSize(1000)))
+                                    new RpingRoles.Client(options().and("-p", port, "-S 1000")))
                             .join(SCENARIO);
                 }
             });
@@ -298,7 +293,7 @@ class RpingIT {
         try (CProgram program = CProgram.start(STEP, "rping", "-s", "-a", host(), "-p", 20_073, "-S", 100)) {
             ScenarioException refused = catchThrowableOfType(ScenarioException.class, () -> {
                 try (LocalRoles roles = new LocalRoles()) {
-                    startWhenListening(roles, options().withPort(20_073).withSize(4096), new LinkedBlockingQueue<>())
+                    startWhenListening(roles, options().and("-p 20073 -S 4096"), new LinkedBlockingQueue<>())
                             .join(SCENARIO);
                 }
             });
@@ -313,7 +308,7 @@ class RpingIT {
         ScenarioException refused = catchThrowableOfType(ScenarioException.class, () -> {
             try (LocalRoles roles = new LocalRoles()) {
                 Running<ServerResult> server = roles.start(
-                        "server", device, new RpingRoles.Server(options().withSize(100)));
+                        "server", device, new RpingRoles.Server(options().and("-S 100")));
                 try (CProgram program = CProgram.start(
                         STEP, "rping", "-c", "-a", host(), "-p", server.hear("port", STEP), "-S", 4096)) {
                     server.join(SCENARIO);
@@ -332,7 +327,9 @@ class RpingIT {
     void aByteThatOurClientDamagesIsFoundByOurServer(ConnectionMode bringUp) {
         PayloadMismatchError found = catchThrowableOfType(
                 PayloadMismatchError.class,
-                () -> run(options().by(bringUp), options().by(bringUp).withFault(Fault.FLIP_PAYLOAD_BYTE)));
+                () -> run(
+                        options().and(bringUp == ConnectionMode.EXTERNAL_QP ? "-q" : ""),
+                        options().and(bringUp == ConnectionMode.EXTERNAL_QP ? "-q" : "", "--fault flip-payload-byte")));
 
         assertThat(found).hasMessageContaining("server after RDMA READ, ping 2: wrong byte at offset 32");
     }
@@ -343,8 +340,8 @@ class RpingIT {
         PayloadMismatchError found = catchThrowableOfType(
                 PayloadMismatchError.class,
                 () -> run(
-                        options().by(bringUp).withFault(Fault.FLIP_PAYLOAD_BYTE),
-                        options().by(bringUp)));
+                        options().and(bringUp == ConnectionMode.EXTERNAL_QP ? "-q" : "", "--fault flip-payload-byte"),
+                        options().and(bringUp == ConnectionMode.EXTERNAL_QP ? "-q" : "")));
 
         assertThat(found).hasMessageContaining("client after RDMA WRITE, ping 2: wrong byte at offset 32");
     }
@@ -356,8 +353,8 @@ class RpingIT {
         int good = 8;
         int pings = 30;
         LocalRoles servers = new LocalRoles();
-        Running<ServerResult> server = servers.start(
-                "server", device, new RpingRoles.Server(options().withCount(0).withPersistence()));
+        Running<ServerResult> server =
+                servers.start("server", device, new RpingRoles.Server(options().and("-C 0 -P")));
         try {
             int port = Integer.parseInt(server.hear("port", STEP));
             try (LocalRoles clients = new LocalRoles()) {
@@ -366,7 +363,7 @@ class RpingIT {
                     running.add(clients.start(
                             "client-" + i,
                             device,
-                            new RpingRoles.Client(options().withPort(port).withCount(pings))));
+                            new RpingRoles.Client(options().and("-p", port, "-C", pings))));
                 }
                 misbehave(port);
                 for (Running<ClientResult> client : running) {
@@ -378,7 +375,7 @@ class RpingIT {
                 ClientResult last = clients.start(
                                 "client",
                                 device,
-                                new RpingRoles.Client(options().withPort(port)))
+                                new RpingRoles.Client(options().and("-p", port)))
                         .join(SCENARIO);
                 assertThat(last.pings()).isEqualTo(5);
             }
@@ -414,8 +411,8 @@ class RpingIT {
             link.awaitMessage("go-ahead of the rping server");
             link.link().leave();
         });
-        expectFailure(options().withPort(port).withCount(1).withFault(Fault.FLIP_PAYLOAD_BYTE));
-        expectFailure(options().withPort(port).withSize(1000));
+        expectFailure(options().and("-p", port, "-C 1 --fault flip-payload-byte"));
+        expectFailure(options().and("-p", port, "-S 1000"));
         try (CProgram program = CProgram.start(STEP, "rping", "-c", "-v", "-a", host(), "-p", port)) {
             program.awaitOutput("rdma-ping-0: ");
             program.kill();
@@ -476,17 +473,13 @@ class RpingIT {
         BlockingQueue<String> printed = new LinkedBlockingQueue<>();
         Consumer<String> nobody = line -> {};
         LocalRoles servers = new LocalRoles();
-        Running<ServerResult> server = servers.start(
-                "server",
-                device,
-                new RpingRoles.Server(options().withCount(0).withPersistence().withClientLimit(1)));
+        Running<ServerResult> server =
+                servers.start("server", device, new RpingRoles.Server(options().and("-C 0 -P --clients 1")));
         try {
-            RpingOptions client = options().withPort(Integer.parseInt(server.hear("port", STEP)));
+            RpingOptions client = options().and("-p", Integer.parseInt(server.hear("port", STEP)));
             try (LocalRoles first = new LocalRoles()) {
                 Running<ClientResult> ignored = first.start(
-                        "first",
-                        device,
-                        new RpingRoles.Client(client.withCount(0).withVerbose(), printed::add, nobody));
+                        "first", device, new RpingRoles.Client(client.and("-C 0 -v"), printed::add, nobody));
                 awaitPing(printed);
                 ScenarioException rejected = catchThrowableOfType(ScenarioException.class, () -> {
                     try (LocalRoles second = new LocalRoles()) {

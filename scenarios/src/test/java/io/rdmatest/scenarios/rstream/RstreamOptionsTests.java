@@ -3,10 +3,13 @@ package io.rdmatest.scenarios.rstream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.rdmatest.ExitStatus;
 import io.rdmatest.cm.AddressInfo;
-import io.rdmatest.scenarios.cli.OptionLine;
+import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.rstream.RstreamOptions.Suite;
 import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -17,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RstreamOptionsTests {
 
     private static RstreamOptions parse(String line) {
-        return OptionLine.parse(RstreamOptions.class, line);
+        return RstreamOptions.parse(line);
     }
 
     @Test
@@ -34,7 +37,7 @@ class RstreamOptionsTests {
         assertThat(options.transport()).isEqualTo(Transport.RSOCKET);
         assertThat(options.async() || options.blocking() || options.fork() || options.resolve() || options.verify())
                 .isFalse();
-        assertThat(options).isEqualTo(RstreamOptions.defaults().withFirstWait(options.firstWait()));
+        assertThat(options.firstWait()).as("no limit").isNull();
     }
 
     @Test
@@ -116,7 +119,6 @@ class RstreamOptionsTests {
                 "-I 0 | 1 to 1000000000",
                 "-C -1 | 1 to 1000000000",
                 "-p 65536 | 0 to 65535",
-                "-s host -p 0 | 1 to 65535",
                 "-B -1 | 0 to 1073741824",
                 "-i -1 | 0 to 65536",
                 "-k -1 | 0 to 32767 whole seconds, not -1",
@@ -127,6 +129,7 @@ class RstreamOptionsTests {
                 "-f mac | name, ip, ipv6 and gid",
                 "--scale 0 | above 0",
                 "--clients 2 | -T v",
+                "--clients 0 | any number of",
                 "--clients -1 | positive, or 0",
                 "-T s -f gid | needs RDMA"
             })
@@ -138,13 +141,20 @@ class RstreamOptionsTests {
     }
 
     @Test
-    void optionsThatExcludeEachOtherAreRefusedByTheRoles() {
-        RstreamOptions forked = RstreamOptions.defaults().withFork(true).withTransport(Transport.RSOCKET);
-        assertThatIllegalArgumentException().isThrownBy(() -> new StreamRoles.Server(forked));
-        assertThatIllegalArgumentException().isThrownBy(() -> new StreamRoles.Client(forked));
-        RstreamOptions many = RstreamOptions.defaults().withClients(0);
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> new StreamRoles.Server(many))
-                .withMessageContaining("any number of");
+    void aClientOnTheCommandLineNeedsAPort() {
+        StringWriter err = new StringWriter();
+        int status = Rdmatest.execute(
+                new PrintWriter(new StringWriter()), new PrintWriter(err), "rstream", "-s", "192.0.2.1", "-p", "0");
+
+        assertThat(status).isEqualTo(ExitStatus.USAGE.code());
+        assertThat(err.toString()).contains("The port of the server (-p) is 1 to 65535, not 0");
+    }
+
+    @Test
+    void aSideIsBoundToTheDeviceThatWasAskedFor() {
+        assertThat(parse("").onDevice()).isFalse();
+        assertThat(parse("--device rxe0").onDevice()).isTrue();
+        assertThat(parse("--on-device").onDevice()).isTrue();
+        assertThat(parse("--on-device --on-device=false").onDevice()).isFalse();
     }
 }

@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.Cause;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import java.time.Duration;
@@ -51,7 +49,7 @@ class StreamServerTests {
     }
 
     private static RstreamOptions options(String line) {
-        return OptionLine.parse(RstreamOptions.class, "-T s -T v -S 3000 -C 5 " + line);
+        return RstreamOptions.parse("-T s -T v -S 3000 -C 5", line);
     }
 
     /** Runs a server and one client that sends a wrong byte; returns how the server failed. */
@@ -60,13 +58,12 @@ class StreamServerTests {
         AtomicReference<Throwable> failure = new AtomicReference<>();
         Thread serving = Thread.ofPlatform()
                 .daemon()
-                .start(() -> failure.set(catchThrowable(() -> new StreamRoles.Server(
-                                server.withBindAddress("127.0.0.1").withPort(0))
-                        .run(context))));
+                .start(() -> failure.set(
+                        catchThrowable(() -> new StreamRoles.Server(server.and("-b 127.0.0.1 -p 0")).run(context))));
         int port = port(context);
-        Throwable ignored = catchThrowable(() -> new StreamRoles.Client(
-                        client.withServerAddress("127.0.0.1").withPort(port).withFault(Fault.FLIP_PAYLOAD_BYTE))
-                .run(new Context()));
+        Throwable ignored = catchThrowable(
+                () -> new StreamRoles.Client(client.and("-s 127.0.0.1 -p", port, "--fault flip-payload-byte"))
+                        .run(new Context()));
         assertThat(serving.join(Duration.ofSeconds(90))).isTrue();
         return failure.get();
     }
@@ -92,9 +89,8 @@ class StreamServerTests {
     @Test
     void aConnectionThatNeverComesIsStillMissed() {
         Context context = new Context();
-        RstreamOptions server = options("--clients 2 --timeout 500ms").withFirstWait(Duration.ofMillis(500));
-        Throwable failure = catchThrowable(
-                () -> new StreamRoles.Server(server.withBindAddress("127.0.0.1").withPort(0)).run(context));
+        RstreamOptions server = options("--clients 2 --timeout 500ms");
+        Throwable failure = catchThrowable(() -> new StreamRoles.Server(server.and("-b 127.0.0.1 -p 0")).run(context));
 
         assertThat(failure).isInstanceOf(ScenarioException.class).hasMessageContaining("No rstream client connected");
     }

@@ -10,7 +10,6 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
-import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.stream.StreamMode;
 import java.io.BufferedReader;
@@ -141,13 +140,9 @@ class StreamCommandIT {
     @ParameterizedTest
     @EnumSource
     void aFaultOfEitherRoleIsFoundByTheOther(StreamMode mode) {
-        RmaStreamOptions good = RmaStreamOptions.defaults()
-                .withPort(0)
-                .withMode(mode)
-                .withTransfers(3000, 10, 2)
-                .withVerify(true)
-                .withTimeout(Duration.ofSeconds(15), Duration.ofSeconds(15));
-        RmaStreamOptions bad = good.withFault(Fault.FLIP_PAYLOAD_BYTE);
+        RmaStreamOptions good =
+                RmaStreamOptions.parse("-p 0 --mode", mode, "-S 3000 -C 10 -I 2 --verify --timeout 15s");
+        RmaStreamOptions bad = good.and("--fault flip-payload-byte");
         assertThatThrownBy(() -> LocalRoles.runPair(
                         device, new RmaStreamRoles.Server(good), new RmaStreamRoles.Client(bad), SCENARIO))
                 .isInstanceOf(PayloadMismatchError.class)

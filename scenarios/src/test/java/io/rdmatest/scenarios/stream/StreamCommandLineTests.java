@@ -3,12 +3,16 @@ package io.rdmatest.scenarios.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.rdmatest.scenarios.cli.OptionLine;
+import io.rdmatest.ExitStatus;
+import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.net.InetAddress;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -16,12 +20,20 @@ import org.junit.jupiter.params.provider.CsvSource;
 class StreamCommandLineTests {
 
     private static RmaStreamOptions parse(String line) {
-        return OptionLine.parse(RmaStreamOptions.class, line);
+        return RmaStreamOptions.parse(line);
     }
 
     @Test
     void nothingGivenIsTheDefaults() {
-        assertThat(parse("")).isEqualTo(RmaStreamOptions.defaults());
+        RmaStreamOptions options = parse("");
+        assertThat(options.address()).isNull();
+        assertThat(options.port()).isEqualTo(7471);
+        assertThat(List.of(options.sizeBytes(), options.transfers(), options.iterations()))
+                .containsExactly(1000, 1000, 1);
+        assertThat(options.stream()).isEqualTo(StreamOptions.defaults());
+        assertThat(options.together()).isTrue();
+        assertThat(options.verify() || options.bothAtOnce()).isFalse();
+        assertThat(options.firstWait()).as("no limit").isNull();
     }
 
     @Test
@@ -29,32 +41,20 @@ class StreamCommandLineTests {
         RmaStreamOptions options = parse(
                 "-s 192.0.2.1 -p 99 -S 5 -C 6 -I 7 --send-buffer 100 --receive-buffer 200"
                         + " --queue-depth 8 --mode iwarp --both-at-once --one-by-one --verify --timeout 3s --fault flip-payload-byte");
-        assertThat(options)
-                .isEqualTo(RmaStreamOptions.defaults()
-                        .withAddress(InetAddress.getByName("192.0.2.1"))
-                        .withPort(99)
-                        .withTransfers(5, 6, 7)
-                        .withBothAtOnce(true)
-                        .withTogether(false)
-                        .withStream(new StreamOptions(100, 200, 8, 8, StreamMode.IWARP))
-                        .withVerify(true)
-                        .withFault(Fault.FLIP_PAYLOAD_BYTE)
-                        .withTimeout(Duration.ofSeconds(3), Duration.ofSeconds(3)));
+        assertThat(options.address()).isEqualTo(InetAddress.getByName("192.0.2.1"));
+        assertThat(options.port()).isEqualTo(99);
+        assertThat(List.of(options.sizeBytes(), options.transfers(), options.iterations()))
+                .containsExactly(5, 6, 7);
+        assertThat(options.stream()).isEqualTo(new StreamOptions(100, 200, 8, 8, StreamMode.IWARP));
+        assertThat(options.bothAtOnce() && options.verify()).isTrue();
+        assertThat(options.together()).isFalse();
+        assertThat(options.fault()).isEqualTo(Fault.FLIP_PAYLOAD_BYTE);
+        assertThat(options.timeout()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(options.firstWait()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(parse("--queue-depth 16 --receive-depth 24").stream().receiveQueueDepth())
+                .isEqualTo(24);
         assertThat(options.isClient()).isTrue();
         assertThat(parse("-b 192.0.2.1").isClient()).isFalse();
-    }
-
-    @Test
-    void whatALineDoesNotNameStaysAsItIs() {
-        StreamOptions rings = new StreamOptions(997, 1009, 16, 24, StreamMode.SPLIT);
-
-        RmaStreamOptions options = RmaStreamOptions.defaults()
-                .withStream(rings)
-                .withVerify(true)
-                .withCommon(Duration.ofSeconds(3), null, Fault.NONE);
-
-        assertThat(options.stream()).isEqualTo(rings);
-        assertThat(options.verify()).isTrue();
     }
 
     @Test
@@ -84,10 +84,19 @@ class StreamCommandLineTests {
         "--queue-depth 1024, '--queue-depth is 4 to 1023, not 1024'",
         "--mode both, mode",
         "-T a, -T takes v",
-        "-s 192.0.2.1 -b 192.0.2.2, give one",
-        "-s 192.0.2.1 -p 0, port"
+        "-s 192.0.2.1 -b 192.0.2.2, give one"
     })
     void valuesOutOfRangeAreToldByName(String line, String text) {
         assertThatIllegalArgumentException().isThrownBy(() -> parse(line)).withMessageContaining(text);
+    }
+
+    @Test
+    void aClientOnTheCommandLineNeedsAPort() {
+        StringWriter err = new StringWriter();
+        int status = Rdmatest.execute(
+                new PrintWriter(new StringWriter()), new PrintWriter(err), "stream", "-s", "192.0.2.1", "-p", "0");
+
+        assertThat(status).isEqualTo(ExitStatus.USAGE.code());
+        assertThat(err.toString()).contains("A client needs the server's port: -p is 1 to 65535, not 0");
     }
 }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.cli.OptionLine;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -14,9 +13,8 @@ class UdaddyOptionsTests {
 
     @Test
     void theDefaultsAreThoseOfTheManPage() {
-        UdaddyOptions options = OptionLine.parse(UdaddyOptions.class, "");
+        UdaddyOptions options = UdaddyOptions.parse("");
 
-        assertThat(options).isEqualTo(UdaddyOptions.defaults());
         assertThat(options.portSpace()).isEqualTo(PortSpace.UDP);
         assertThat(options.port()).isEqualTo(7174);
         assertThat(options.connections()).isEqualTo(1);
@@ -27,8 +25,8 @@ class UdaddyOptionsTests {
 
     @Test
     void everyLetterOfTheManPageIsRead() {
-        UdaddyOptions options = OptionLine.parse(
-                UdaddyOptions.class, "-s fd00::1 -b fd00::2 -f ipv6 -p ipoib -c 3 -C 20 -S 2048 -t 32 --port 7000");
+        UdaddyOptions options =
+                UdaddyOptions.parse("-s fd00::1 -b fd00::2 -f ipv6 -p ipoib -c 3 -C 20 -S 2048 -t 32 --port 7000");
 
         assertThat(options.serverAddress()).isEqualTo("fd00::1");
         assertThat(options.bindAddress()).isEqualTo("fd00::2");
@@ -45,7 +43,7 @@ class UdaddyOptionsTests {
     @ValueSource(strings = {"-c 0", "-C -1", "-S -1", "-S 65537", "-t 256", "-p tcp", "-p ib"})
     void whatIsOutOfRangeIsRefused(String line) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> OptionLine.parse(UdaddyOptions.class, line))
+                .isThrownBy(() -> UdaddyOptions.parse(line))
                 .withMessageContaining(line);
     }
 }
