@@ -28,13 +28,8 @@ class NodesIT {
 
     @BeforeAll
     static void run(@TempDir Path folder) throws Exception {
-        Map<String, String> cases = Map.of(
-                "pings",
-                "across pings \"$jar\"",
-                "losses",
-                "across losses \"$jar\"",
-                "wait",
-                """
+        Map<String, String> cases =
+                Map.of("pings", "across pings \"$jar\"", "losses", "across losses \"$jar\"", "wait", """
                 replace=exec
                 across wait "$jar" >"$scratch/said" & parent=$!
                 await grep -q '^serving' "$scratch/said"
@@ -79,7 +74,8 @@ class NodesIT {
 
     /** Runs shell scripts on node a, one after the other, and tells what is left of agents on node b after each. */
     private static String onTwoNodes(Path folder, Map<String, String> cases) throws Exception {
-        StringBuilder whole = new StringBuilder(Machines.AWAIT + """
+        StringBuilder whole = new StringBuilder(
+                Machines.AWAIT + """
                 jar=%s
                 scratch=$(mktemp -d)
                 across() {

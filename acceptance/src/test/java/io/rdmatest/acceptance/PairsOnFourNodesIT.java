@@ -139,8 +139,10 @@ class PairsOnFourNodesIT {
         if (fault.culprits().isEmpty()) {
             assertThat(culprits).as(fault.said()).isEmpty();
         } else {
-            assertThat(culprits).as(fault.said()).isNotEmpty().allMatch(Pattern.compile(fault.culprits())
-                    .asMatchPredicate());
+            assertThat(culprits)
+                    .as(fault.said())
+                    .isNotEmpty()
+                    .allMatch(Pattern.compile(fault.culprits()).asMatchPredicate());
         }
     }
 }
