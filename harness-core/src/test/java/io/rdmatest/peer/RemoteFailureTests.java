@@ -114,7 +114,7 @@ class RemoteFailureTests {
     @Test
     void aStackWithoutEndIsCutOff() {
         Throwable deep = new IllegalStateException("0");
-        for (int i = 1; i < 1000; i++) {
+        for (int i = 1; i < 3000; i++) {
             deep = new IllegalStateException(Integer.toString(i), deep);
         }
         assertThat(PeerFailure.of(deep).stack()).hasSizeLessThan(70_000).endsWith("…");
