@@ -73,7 +73,7 @@ class CiScriptTests {
 
         assertThat(ended.output().lines())
                 .containsExactly(
-                        "mvn --batch-mode --no-transfer-progress -Pfull -Dtest.excluded=systems | more-systems | four-nodes verify",
+                        "mvn --batch-mode --no-transfer-progress -Pfull -Dtest.excluded=systems | more-systems | four-nodes | soak verify",
                         "surefire: Tests run: 3, Failures: 0, Errors: 0, Skipped: 1, Flakes: 0",
                         "failsafe: Tests run: 3, Failures: 0, Errors: 0, Skipped: 1, Flakes: 0",
                         "surefire: skipped: 1: tshark is not installed here",
