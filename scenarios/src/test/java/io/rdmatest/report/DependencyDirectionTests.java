@@ -240,10 +240,12 @@ class DependencyDirectionTests {
     }
 
     @Test
-    void nothingButItselfKnowsQualify() {
+    void nothingButTheProgramKnowsQualify() {
         noClasses()
                 .that()
                 .resideOutsideOfPackage(QUALIFY)
+                .and()
+                .doNotHaveFullyQualifiedName("io.rdmatest.scenarios.cli.Rdmatest")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage(QUALIFY)

@@ -184,7 +184,7 @@ public final class Rdmatest implements Callable<Integer> {
     static CommandLine commandLine(List<? extends ReportingCommand> commands) {
         CommandLine line = new CommandLine(new Rdmatest());
         if (commands.size() == COMMANDS.size()) {
-            line.addSubcommand("qualify", new Qualify());
+            line.addSubcommand(new CommandLine(new Qualify()).setCommandName("qualify"));
         }
         for (ReportingCommand command : commands) {
             command.group().map(group -> group(line, group)).orElse(line).addSubcommand(command);

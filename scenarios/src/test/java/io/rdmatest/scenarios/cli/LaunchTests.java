@@ -245,7 +245,7 @@ class LaunchTests {
         List<String> calls = javaCalls();
         assertThat(calls).hasSize(2);
         assertThat(calls.getFirst())
-                .contains(project.toRealPath() + "/scenarios/target/lib/a.jar ", "Rehearsal")
+                .contains(project.toRealPath() + "/scenarios/target/lib/a.jar ", "AotTraining")
                 .doesNotContain("-XX:AOTCache=");
         assertThat(calls.getLast()).contains("-XX:AOTCache=" + cache, "-Drdmatest.aot=" + cache);
 
