@@ -37,7 +37,7 @@ public final class UdaddyOptions extends ConnectionOptions<UdaddyOptions> {
     /**
      * Reads options from a line, such as {@code -c 2 -C 100 -S 64}.
      *
-     * @param words parts of the line, as for {@link Options#parse}
+     * @param words parts of the line, as for {@link io.rdmatest.scenarios.options.Options#parse}
      * @throws IllegalArgumentException if the line is wrong; the message has the line, and names the option
      */
     public static UdaddyOptions parse(Object... words) {
