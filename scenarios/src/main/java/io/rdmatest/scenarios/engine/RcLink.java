@@ -526,7 +526,10 @@ public final class RcLink implements AutoCloseable {
 
     @Override
     public void close() {
-        // An active queue pair could write into memory that is deregistered afterwards.
+        // Before memory that was registered later: a peer that still writes is to see a connection that ends, not an access error.
+        if (queuePair != null) {
+            resources.run(queuePair);
+        }
         resources.close();
     }
 }
