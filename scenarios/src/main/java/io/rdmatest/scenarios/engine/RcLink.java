@@ -526,7 +526,7 @@ public final class RcLink implements AutoCloseable {
 
     @Override
     public void close() {
-        // Before memory that was registered later: a peer that still writes is to see a connection that ends, not an access error.
+        // Before memory that was registered later: a peer that still writes then sees no access error.
         if (queuePair != null) {
             resources.run(queuePair);
         }
