@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.exc.StreamReadException;
+import com.fasterxml.jackson.core.io.JsonEOFException;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.DeserializationFeature;
@@ -57,7 +58,12 @@ final class PairJson {
 
     /** Returns whether a line is no JSON, as one that was cut short. */
     static boolean isNoJson(IOException e) {
-        return e instanceof StreamReadException || e.getCause() instanceof StreamReadException;
+        return origin(e) instanceof StreamReadException;
+    }
+
+    /** Jackson adds the member to an exception, or wraps it. */
+    private static Throwable origin(IOException e) {
+        return e instanceof JsonMappingException && e.getCause() != null ? e.getCause() : e;
     }
 
     /**
@@ -66,19 +72,18 @@ final class PairJson {
      * @param e as Jackson has it
      */
     static String reason(IOException e) {
-        if (isNoJson(e)) {
-            StreamReadException parsing = (StreamReadException) (e instanceof StreamReadException ? e : e.getCause());
-            return String.valueOf(parsing.getOriginalMessage());
-        }
-        if (e.getCause() instanceof IllegalArgumentException rule) {
-            return String.valueOf(rule.getMessage());
-        }
-        if (e instanceof InvalidTypeIdException schema) {
-            return "\"schema\" is \"%s\", and this build reads \"%s\"".formatted(schema.getTypeId(), PairLine.SCHEMA);
-        }
-        if (!(e instanceof MismatchedInputException mismatch)) {
-            return String.valueOf(e.getMessage());
-        }
+        return switch (origin(e)) {
+            case JsonEOFException cut -> "the line ends within the cell";
+            case StreamReadException parsing -> String.valueOf(parsing.getOriginalMessage());
+            case IllegalArgumentException rule -> String.valueOf(rule.getMessage());
+            case InvalidTypeIdException schema ->
+                "\"schema\" is \"%s\", and this build reads \"%s\"".formatted(schema.getTypeId(), PairLine.SCHEMA);
+            case MismatchedInputException mismatch -> reason(mismatch);
+            default -> String.valueOf(e.getMessage());
+        };
+    }
+
+    private static String reason(MismatchedInputException mismatch) {
         String member = mismatch.getPath().stream()
                 .map(JsonMappingException.Reference::getFieldName)
                 .collect(Collectors.joining("."));
@@ -184,11 +189,8 @@ final class PairJson {
 
         @Override
         public @Nullable String deserialize(JsonParser parser, DeserializationContext context) throws IOException {
-            String text = parser.getValueAsString();
-            if (text == null) {
-                JsonParser ignored = parser.skipChildren();
-            }
-            return text;
+            JsonParser ignored = parser.skipChildren();
+            return parser.currentToken() == JsonToken.VALUE_STRING ? parser.getText() : null;
         }
     }
 }

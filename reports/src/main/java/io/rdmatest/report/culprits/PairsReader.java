@@ -55,14 +55,14 @@ public final class PairsReader {
     private record Parsed(
             List<Placed> cells, long count, @Nullable String wrong, boolean isCut) {}
 
-    /** The number of bytes that one thread parses at a time. */
-    private static final int CHUNK = 4 << 20;
-
     /** The number of bytes among which a single line is usually whole. */
     private static final int MOST_LINES = 1 << 13;
 
     /** The longest allowed line. The line of a cell has about 500 bytes. */
-    private static final int LONGEST_LINE = 1 << 20;
+    private static final int LONGEST_LINE = 4 << 20;
+
+    /** The number of bytes that one thread parses at a time: enough to tell that a line is too long. */
+    private static final int CHUNK = LONGEST_LINE + 1;
 
     private static final ObjectReader JSON = PairJson.MAPPER.readerFor(PairLine.class);
 
@@ -218,7 +218,11 @@ public final class PairsReader {
             }
             try {
                 if (first < end) {
-                    cells.add(new Placed(JSON.readValue(bytes, begin, end - begin), position + begin));
+                    PairLine cell = JSON.readValue(bytes, begin, end - begin);
+                    if (cell == null) {
+                        return new Parsed(cells, count, "it is not a JSON object", false);
+                    }
+                    cells.add(new Placed(cell, position + begin));
                 }
             } catch (IOException e) {
                 // What is JSON was not cut.

@@ -152,6 +152,7 @@ class PairsFileTests {
                 "oops",
                 "[]",
                 "3",
+                "null",
                 "}",
                 "{}",
                 "{} {}",
@@ -201,6 +202,57 @@ class PairsFileTests {
                 .withMessage(
                         file + ":1 is no cell of a pairs.jsonl: it is a JSON array: write each object on a line of its"
                                 + " own, as jq -c '.[]' does");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+                    null         | it is not a JSON object
+                    {            | the line ends within the cell
+                    {"rail": "r" | the line ends within the cell
+                    """)
+    void aLineThatIsNoObjectIsTold(String broken, String message) throws IOException {
+        Path file = file(broken + "\n" + OF_THE_DESCRIPTION);
+        assertThatIOException()
+                .isThrownBy(() -> new PairsReader().read(file))
+                .withMessage(file + ":1 is no cell of a pairs.jsonl: " + message);
+    }
+
+    @Test
+    void whatIsNoTextNamesNoOtherProgram() throws IOException {
+        PairsReader reader = new PairsReader();
+        String confirmation = OF_THE_DESCRIPTION.replace("\"attempts\": 1", "\"confirmation\": true, %s");
+        assertThat(reader.read(file(confirmation.formatted("\"instrument\": 5")
+                        + confirmation.formatted("\"instrument\": \"ib_write_bw\", \"reason\": [7]")
+                        + OF_THE_DESCRIPTION.replace("\"attempts\": 1", "\"instrument\": \"x\", \"reason\": \"y\""))))
+                .as("a cell, whose members of other tools are passed over")
+                .containsExactly(MEASURED);
+        assertThat(reader.confirmations())
+                .satisfiesExactly(
+                        line -> assertThat(line.instrument()).isNull(),
+                        line -> assertThat(line.instrument()).isEqualTo("ib_write_bw"));
+        assertThat(reader.confirmations())
+                .allSatisfy(line -> assertThat(line.reason()).isNull());
+    }
+
+    @Test
+    void aLineMayHaveFourMegabytes() throws IOException {
+        int most = 4 << 20;
+        String more = OF_THE_DESCRIPTION.replace("{\"schema\"", "{\"more\": \"%s\", \"schema\"");
+        String longest = more.formatted("x".repeat(most - more.formatted("").length()));
+        assertThat(longest).hasSize(most);
+        Path file = file(OF_THE_DESCRIPTION + longest + OF_THE_DESCRIPTION);
+        List<Long> positions = new ArrayList<>();
+        new PairsReader().read(file, (cell, position) -> positions.add(position));
+        assertThat(positions)
+                .containsExactly(0L, (long) OF_THE_DESCRIPTION.length(), (long) OF_THE_DESCRIPTION.length() + most);
+        assertThat(PairsReader.at(file, positions.get(1))).isEqualTo(MEASURED);
+
+        for (String end : List.of("\n", "x", "x\n" + OF_THE_DESCRIPTION, longest)) {
+            Files.writeString(file, OF_THE_DESCRIPTION + longest.stripTrailing() + " " + end);
+            assertThatIOException()
+                    .isThrownBy(() -> new PairsReader().read(file))
+                    .withMessage(file + ":2 is no cell of a pairs.jsonl: it has more than 4194304 bytes");
+        }
     }
 
     @Test
