@@ -10,6 +10,7 @@ import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.peer.RemoteFailureException;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Received;
@@ -18,6 +19,7 @@ import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.Delivery;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.LinkLayer;
 import java.net.Inet4Address;
@@ -65,7 +67,7 @@ public class MulticastScenarios {
             Running<Sent> sender = cast.sender("sender", options);
             cast.round(0, List.of(sender), List.of(first, second));
             cast.end(List.of(sender), List.of(first, second));
-        } catch (RuntimeException e) {
+        } catch (ScenarioException | RemoteFailureException e) {
             throw skipIfUnsupported(e);
         }
     }
@@ -94,7 +96,7 @@ public class MulticastScenarios {
             Cast cast = new Cast(roles, stage, report, settings);
             Running<Sent> one = cast.sender("one sender", options.and("-o"));
             cast.end(List.of(one), List.of());
-        } catch (RuntimeException e) {
+        } catch (ScenarioException | RemoteFailureException e) {
             throw skipIfUnsupported(e);
         }
         // Where one can join, none of many may be refused: that a member which only sends is not attached is the point.
@@ -183,7 +185,7 @@ public class MulticastScenarios {
             Running<Sent> sender = cast.sender("sender", options.and("-o"));
             cast.round(0, List.of(sender), List.of(receiver));
             cast.end(List.of(sender), List.of(receiver));
-        } catch (RuntimeException e) {
+        } catch (ScenarioException | RemoteFailureException e) {
             throw skipIfUnsupported(e);
         }
     }
@@ -201,7 +203,7 @@ public class MulticastScenarios {
             // They all take the same way: what was sent later has come, so what was sent before would have.
             cast.round(1, List.of(heard), List.of(receiver));
             cast.end(List.of(blocked, heard), List.of(receiver));
-        } catch (RuntimeException e) {
+        } catch (ScenarioException | RemoteFailureException e) {
             throw skipIfUnsupported(e);
         }
     }
@@ -256,7 +258,7 @@ public class MulticastScenarios {
             sender.tell("end");
             Sent sent = sender.join(settings.stepTimeout());
             assertFalse(sent.group().isZero(), "no group was chosen");
-        } catch (RuntimeException e) {
+        } catch (ScenarioException | RemoteFailureException e) {
             if (device.portAttributes().linkLayer() == LinkLayer.INFINIBAND || Cause.of(e) != Cause.UNSUPPORTED) {
                 throw e;
             }
@@ -264,7 +266,10 @@ public class MulticastScenarios {
         }
     }
 
-    /** What the device or the kernel can't do is a reason to skip; a device of the fabric that leads nowhere is none. */
+    /**
+     * What the device or the kernel can't do is a reason to skip; a device of the fabric that leads nowhere is none. Nor is a failed
+     * call that no role of this JVM explains: it may be a defect.
+     */
     private static RuntimeException skipIfUnsupported(RuntimeException e) {
         return Cause.of(e) == Cause.UNSUPPORTED
                 ? new TestAbortedException(SkipReason.UNSUPPORTED_BY_KERNEL.because(e.getMessage()))

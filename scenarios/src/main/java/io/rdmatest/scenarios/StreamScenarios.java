@@ -5,9 +5,11 @@ import io.rdmatest.Measurement;
 import io.rdmatest.SkipReason;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.peer.RemoteFailureException;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
@@ -165,7 +167,7 @@ public class StreamScenarios {
         var results = report.step(rows.size() == 1 ? rows.getFirst().name() : rows.size() + " rows", () -> {
             try {
                 return stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO);
-            } catch (RuntimeException e) {
+            } catch (ScenarioException | RemoteFailureException e) {
                 // The device sends less inline (-i).
                 throw Cause.of(e) == Cause.UNSUPPORTED
                         ? new TestAbortedException(SkipReason.UNSUPPORTED_BY_DEVICE.because(e.getMessage()))
