@@ -1,13 +1,16 @@
 package io.rdmatest.scenarios.node;
 
 import io.rdmatest.Cause;
+import io.rdmatest.NativeLibraryException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.NodePort;
 import io.rdmatest.peer.Peer;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.peer.PreparedClasses;
+import io.rdmatest.peer.RemoteFailureException;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.ForwardingContext;
 import io.rdmatest.scenarios.role.Role;
@@ -157,7 +160,8 @@ public final class Place implements AutoCloseable {
     /**
      * Returns the facts of the device, read once in the place.
      *
-     * @throws io.rdmatest.fabric.FabricException if the place has no such device
+     * @throws FabricException if this host has no such device
+     * @throws RemoteFailureException if another place has no such device
      * @throws io.rdmatest.peer.PeerLostException if the place does not answer
      */
     public NodeFacts facts() {
@@ -186,7 +190,7 @@ public final class Place implements AutoCloseable {
     private static @Nullable InetAddress addressOf(Place other) {
         try {
             return other.address();
-        } catch (RuntimeException e) {
+        } catch (FabricException | NativeLibraryException | RemoteFailureException e) {
             if (Cause.of(e) == Cause.HOST_NOT_READY) {
                 return null;
             }
