@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.Closer;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
@@ -253,16 +254,8 @@ final class Nodes implements AutoCloseable {
 
     @Override
     public void close() {
-        RuntimeException first = null;
-        for (Seat seat : seats.values()) {
-            try {
-                seat.close();
-            } catch (RuntimeException e) {
-                first = e;
-            }
-        }
-        if (first != null) {
-            throw first;
+        try (Closer closer = new Closer()) {
+            seats.values().forEach(seat -> closer.own(seat::close));
         }
     }
 }
