@@ -235,7 +235,7 @@ public final class PairMatrix {
     }
 
     /** Returns notes about the files that were read, as sentences. */
-    public List<String> notes() {
+    List<String> notes() {
         return List.copyOf(notes);
     }
 

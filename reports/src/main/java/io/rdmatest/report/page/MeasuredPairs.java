@@ -23,7 +23,6 @@ final class MeasuredPairs {
     private static final int MOST_DETAILS = 50_000;
 
     private final Map<String, Map<Integer, String>> texts = new HashMap<>();
-    private final List<String> notes = new ArrayList<>();
     private int details;
     private int badDetails;
     private int detailsLeftOut;
@@ -35,32 +34,31 @@ final class MeasuredPairs {
      *
      * @throws IOException if the file can't be read, or a line of it is no cell; the message names file and line
      */
-    static PairsPart read(Path file) throws IOException {
+    static RunPairs read(Path file) throws IOException {
         MeasuredPairs pairs = new MeasuredPairs();
         PairMatrix matrix = PairMatrix.read(List.of(file), pairs::add);
-        pairs.notes.addAll(matrix.notes());
-        if (pairs.detailsLeftOut > 0) {
-            pairs.notes.add(
-                    "The page leaves out the counters of " + pairs.detailsLeftOut + " cells. pairs.jsonl has them.");
-        }
         Culprits all = Culprits.of(matrix);
-        // A run judges each pair, and measures a slow one again: what is only unusual in its matrix is not bad.
-        Culprits culprits = new Culprits(
-                all.causes(),
-                all.unexplained().stream().filter(cell -> cell.cause() != null).toList(),
-                all.notes(),
-                all.cells());
-        culprits.notes().stream().filter(note -> !pairs.notes.contains(note)).forEach(pairs.notes::add);
-        return new PairsPart(
+        List<String> notes = new ArrayList<>(all.notes());
+        if (pairs.detailsLeftOut > 0) {
+            notes.add("The page leaves out the counters of " + pairs.detailsLeftOut + " cells. pairs.jsonl has them.");
+        }
+        return new RunPairs(
                 matrix,
                 matrix.rails().stream()
                         .sorted(Comparator.comparing(PairMatrix.Rail::name, NaturalOrder.NAMES))
                         .map(rail -> RailMatrix.of(matrix, rail, pairs.texts.getOrDefault(rail.name(), Map.of())))
                         .toList(),
-                culprits.causes(),
-                culprits.unexplained(),
-                pairs.notes,
-                culprits.lines());
+                // A run judges each pair, and measures a slow one again: what is only unusual in its matrix is not bad.
+                new Culprits(
+                        all.causes(),
+                        all.unexplained().stream()
+                                .filter(cell -> cell.cause() != null)
+                                .toList(),
+                        all.notes(),
+                        all.cells()),
+                notes,
+                null,
+                null);
     }
 
     private void add(PairLine cell, int line) {

@@ -65,7 +65,7 @@ public final class Page {
     private final @Nullable String noDiffers;
     private final @Nullable Changes changes;
     private final @Nullable String troubleWithChanges;
-    private final @Nullable PairsPart pairs;
+    private final @Nullable RunPairs pairs;
     private final @Nullable String noPairs;
     private final List<MapPart> maps = new ArrayList<>();
     private final List<NodeRow> nodes = new ArrayList<>();
@@ -81,7 +81,7 @@ public final class Page {
         Part<Changes> comparison = Part.of(folder.resolve(COMPARISON), Changes::of);
         changes = comparison.content();
         troubleWithChanges = comparison.trouble();
-        pairs = read.part();
+        pairs = read.matrix() == null ? null : read;
         noPairs = read.none() != null
                 ? read.none() + ", so there is no heat map."
                 : read.trouble() != null ? "There is no heat map: " + read.trouble() : null;
@@ -145,7 +145,7 @@ public final class Page {
     }
 
     /** Adds the matrices. Returns the order of the nodes' table: rail and node, the worst first. */
-    private String take(PairsPart read) {
+    private String take(RunPairs read) {
         record Place(int rail, int node, NodeRow row) {}
         long cells = read.rails().stream().mapToLong(rail -> rail.state.length).sum();
         List<Place> places = new ArrayList<>();
@@ -199,7 +199,7 @@ public final class Page {
     }
 
     @Nullable
-    PairsPart pairs() {
+    RunPairs pairs() {
         return pairs;
     }
 
@@ -275,7 +275,7 @@ public final class Page {
     List<PairLine> unexplained() {
         return pairs == null
                 ? List.of()
-                : pairs.unexplained().stream().limit(MOST_UNEXPLAINED).toList();
+                : pairs.unexplainedCells().stream().limit(MOST_UNEXPLAINED).toList();
     }
 
     /** Returns the text for the case that no culprit is named. */
@@ -284,7 +284,7 @@ public final class Page {
         if (cells == 0) {
             return "No pair was measured, so nothing is known of culprits.";
         }
-        return pairs != null && pairs.unexplained().isEmpty()
+        return pairs != null && pairs.unexplainedCells().isEmpty()
                 ? "No culprit: nothing stands out in %d pairs.".formatted(cells)
                 : "No culprit is named: the evidence of %d pairs carries none.".formatted(cells);
     }

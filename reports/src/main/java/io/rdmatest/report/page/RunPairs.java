@@ -1,7 +1,9 @@
 package io.rdmatest.report.page;
 
 import io.rdmatest.report.culprits.Culprit;
+import io.rdmatest.report.culprits.Culprits;
 import io.rdmatest.report.culprits.Metric;
+import io.rdmatest.report.culprits.PairLine;
 import io.rdmatest.report.culprits.PairMatrix;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -21,17 +23,29 @@ public final class RunPairs {
     /** Clocks of a virtual machine and of its host differ by less. */
     private static final Duration CLOCKS = Duration.ofMinutes(1);
 
-    private final @Nullable PairsPart part;
+    private final @Nullable PairMatrix matrix;
+    private final List<RailMatrix> rails;
+    private final Culprits explanation;
+    private final List<String> notes;
     private final @Nullable String none;
     private final @Nullable String trouble;
 
     private final List<PortFigures> ports = new ArrayList<>();
 
-    private RunPairs(@Nullable PairsPart part, @Nullable String none, @Nullable String trouble) {
-        this.part = part;
+    RunPairs(
+            @Nullable PairMatrix matrix,
+            List<RailMatrix> rails,
+            Culprits explanation,
+            List<String> notes,
+            @Nullable String none,
+            @Nullable String trouble) {
+        this.matrix = matrix;
+        this.rails = List.copyOf(rails);
+        this.explanation = explanation;
+        this.notes = List.copyOf(notes);
         this.none = none;
         this.trouble = trouble;
-        for (RailMatrix rail : rails()) {
+        for (RailMatrix rail : rails) {
             for (int node = 0; node < rail.size(); node++) {
                 ports.add(port(rail, node, true));
                 ports.add(port(rail, node, false));
@@ -49,31 +63,26 @@ public final class RunPairs {
         Path cells = folder.resolve(FILE);
         try {
             if (!Files.exists(cells)) {
-                return none("The run left no " + FILE + " with what each pair of nodes showed");
+                return without("The run left no " + FILE + " with what each pair of nodes showed", null);
             }
             if (started != null && Files.getLastModifiedTime(cells).toInstant().isBefore(started.minus(CLOCKS))) {
-                return none(FILE + " is from an earlier run");
+                return without(FILE + " is from an earlier run", null);
             }
-            PairsPart read = MeasuredPairs.read(cells);
-            return read.rails().isEmpty() ? none(FILE + " has no cell") : new RunPairs(read, null, null);
+            RunPairs read = MeasuredPairs.read(cells);
+            return read.rails.isEmpty() ? without(FILE + " has no cell", null) : read;
         } catch (IOException e) {
-            return new RunPairs(null, null, e.getMessage() == null ? e.toString() : e.getMessage());
+            return without(null, e.getMessage() == null ? e.toString() : e.getMessage());
         }
     }
 
-    private static RunPairs none(String why) {
-        return new RunPairs(null, why, null);
-    }
-
-    /** Returns what the page shows; null if there are no pairs. */
-    @Nullable
-    PairsPart part() {
-        return part;
+    private static RunPairs without(@Nullable String none, @Nullable String trouble) {
+        Culprits nothing = new Culprits(List.of(), List.of(), List.of(), 0);
+        return new RunPairs(null, List.of(), nothing, List.of(), none, trouble);
     }
 
     /** Returns all cells; null if there are no pairs. */
     public @Nullable PairMatrix matrix() {
-        return part == null ? null : part.pairs();
+        return matrix;
     }
 
     /** Returns why a run has no pairs, if nothing is wrong about that; null otherwise. */
@@ -89,26 +98,26 @@ public final class RunPairs {
 
     /** Returns the causes that explain bad pairs. */
     public List<Culprit> culprits() {
-        return part == null ? List.of() : part.culprits();
+        return explanation.causes();
     }
 
     /** Returns what explains the pairs, as lines for a console; none if there are no pairs. */
     public List<String> lines() {
-        if (part == null) {
+        if (matrix == null) {
             return List.of();
         }
         List<String> lines = new ArrayList<>();
         lines.add(
                 culprits().isEmpty()
-                        ? "No culprit in %d pairs.".formatted(part.cells())
+                        ? "No culprit in %d pairs.".formatted(cells())
                         : culprits().size() == 1 ? "Culprit:" : "Culprits:");
-        part.lines().forEach(line -> lines.add("  " + line));
+        explanation.lines().forEach(line -> lines.add("  " + line));
         return lines;
     }
 
     /** Returns what limits the result, as sentences. */
     public List<String> notes() {
-        return part == null ? List.of() : part.notes();
+        return notes;
     }
 
     /** Returns the figures of each port, sending first, by rail and node. */
@@ -116,8 +125,21 @@ public final class RunPairs {
         return List.copyOf(ports);
     }
 
-    private List<RailMatrix> rails() {
-        return part == null ? List.of() : part.rails();
+    /** Returns the cells of each rail. */
+    List<RailMatrix> rails() {
+        return rails;
+    }
+
+    /** Returns how many cells were measured or failed. */
+    int cells() {
+        return rails.stream()
+                .mapToInt(rail -> rail.count(RailMatrix.MEASURED) + rail.count(RailMatrix.FAILED))
+                .sum();
+    }
+
+    /** Returns the lines of bad cells that no culprit explains. */
+    List<PairLine> unexplainedCells() {
+        return explanation.unexplained();
     }
 
     private static PortFigures port(RailMatrix rail, int node, boolean sending) {
@@ -145,7 +167,7 @@ public final class RunPairs {
     /** Returns the bad pairs that no culprit explains. */
     public List<BadPair> unexplained() {
         List<BadPair> found = new ArrayList<>();
-        for (RailMatrix rail : rails()) {
+        for (RailMatrix rail : rails) {
             for (int from = 0; from < rail.size(); from++) {
                 for (int to = 0; to < rail.size(); to++) {
                     String cause = rail.causeOfBad(from, to);
