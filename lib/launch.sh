@@ -166,7 +166,7 @@ clone_name() {
 # What lets a JVM start with its classes loaded and linked already; empty where that is not to be had.
 prepared=()
 
-# Sets prepared: prepare MODULE COMMAND JAVA ARGUMENTS... rehearses the call of java once for each class path and JDK, and keeps
+# Sets prepared: prepare MODULE COMMAND JAVA ARGUMENTS... trains the JVM by this call, once for each class path and JDK, and keeps
 # what comes of it in the module's target folder, or in the user's cache where that is not writable. Without ARGUMENTS it takes what
 # is there. In emulation a JVM with JUnit came to the end of its tests, five that find no device, in 9 s instead of 14 s then.
 prepare() {
@@ -185,7 +185,7 @@ prepare() {
             is_of "$cache" "$key" && known=yes
         fi
     fi
-    # In the virtual machine the project can't be written to, and a rehearsal would take longer than it saves.
+    # In the virtual machine the project can't be written to, and training would take longer than it saves.
     if [ -z "$known" ] && [ $# -gt 0 ] && [ -z "${RDMA_NODE-}" ] && mkdir -p "${cache%/*}" 2>/dev/null && [ -w "${cache%/*}" ]; then
         echo 'Preparing the classes of the JVM (once after each build) ...' >&2
         new=$cache.$$

@@ -15,7 +15,7 @@ done
 [ -z "$asks" ] || runnable scenarios rdmatest || not_built scenarios "$asks"
 java_home=$(find_jdk) || exit
 
-rehearsal=()
+training=()
 work=$project/reports/target
 if [ -z "$asks" ]; then
     work_folder reports qualify.lock || complain "cannot write to $work: set XDG_STATE_HOME to a folder of yours"
@@ -26,18 +26,18 @@ if [ -z "$asks" ]; then
     flock -n 9 || complain "another run is going on in $project; wait for it, or use another clone"
     build_if_stale rdmatest harness-core fabric-config run-summary junit-extension reports scenarios
     # For the JVM of the scenarios. No device has this name: each of them fails at once, wherever this is.
-    rehearsed=$work/rehearsal
-    rehearsal=(--enable-native-access=ALL-UNNAMED
-        -Drdma.device=none-to-rehearse-with -Drdma.scenarios.package=io.rdmatest.scenarios "-Drdma.report.directory=$rehearsed/journal"
-        "-Dallure.results.directory=$rehearsed/results"
+    trained=$work/training
+    training=(--enable-native-access=ALL-UNNAMED
+        -Drdma.device=none-to-train-with -Drdma.scenarios.package=io.rdmatest.scenarios "-Drdma.report.directory=$trained/journal"
+        "-Dallure.results.directory=$trained/results"
         -cp "$classpath" io.rdmatest.scenarios.cli.AotTraining io.rdmatest.scenarios.runner.ScenarioRunner ConformanceScenarios ConnectionScenarios)
 fi
-prepare scenarios qualify "$java_home/bin/java" ${rehearsal[@]+"${rehearsal[@]}"}
+prepare scenarios qualify "$java_home/bin/java" ${training[@]+"${training[@]}"}
 command=("$java_home/bin/java" -XX:TieredStopAtLevel=1 ${prepared[@]+"${prepared[@]}"} "$tells_failure" -Drdma.project="$project"
     -Drdma.work="$work" -cp "$classpath" io.rdmatest.scenarios.qualify.Qualify "$@")
 if [ -n "$asks" ]; then
     "${command[@]}"
     end_as $?
 fi
-rm -rf "$work/rehearsal"
+rm -rf "$work/training"
 run_jvm "${command[@]}"

@@ -160,7 +160,7 @@ class LaunchScriptTests {
         "rdmatest, exit 143, 143",
         "rdmatest, kill -INT $PPID; exit 1, 130"
     })
-    void whoeverEndsTheRehearsalEndsTheCommand(String script, String ends, int status) throws Exception {
+    void whoeverEndsTheTrainingEndsTheCommand(String script, String ends, int status) throws Exception {
         script(
                 "jdk/bin/java",
                 "for word; do",

@@ -28,7 +28,7 @@ class PreparedClassesIT {
         assertThat(CACHE).isNotEmptyFile();
         assertThat(Path.of(CACHE + ".log"))
                 .content()
-                // The rehearsal came to its end: the command that finds no device.
+                // The training came to its end: the command that finds no device.
                 .contains("devices ends with 3")
                 .doesNotContain("Exception in thread")
                 // It listens to JUnit's launcher, which the commands do without.

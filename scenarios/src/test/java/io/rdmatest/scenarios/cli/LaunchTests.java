@@ -57,8 +57,8 @@ class LaunchTests {
                 "jdk/bin/java",
                 "echo \"$*\" >>" + folder.resolve("java-calls"),
                 "case $* in",
-                // Where no rehearsal is asked for, the classes cannot be prepared.
-                "*AOTCacheOutput=*) [ -z \"$REHEARSAL\" ] || echo classes >\"${1#*=}\"; echo rehearsed; exit 1 ;;",
+                // Where no training is asked for, the classes cannot be prepared.
+                "*AOTCacheOutput=*) [ -z \"$TRAINING\" ] || echo classes >\"${1#*=}\"; echo trained; exit 1 ;;",
                 "*rdmatest.check=true*) echo 'checked' >&2; exit \"$CHECK\" ;;",
                 "*) for last; do :; done; echo \"ran $last\"; exit 6 ;;",
                 "esac");
@@ -239,7 +239,7 @@ class LaunchTests {
     void classesArePreparedOnceAfterEachBuild() throws Exception {
         built();
         Path cache = project.toRealPath().resolve("scenarios/target/rdmatest.aot");
-        Run run = run(Map.of("REHEARSAL", "yes"), "devices");
+        Run run = run(Map.of("TRAINING", "yes"), "devices");
         assertThat(run.output()).isEqualTo("ran devices\n");
         assertThat(run.errors()).isEqualTo("Preparing the classes of the JVM (once after each build) ...\n");
         List<String> calls = javaCalls();
@@ -249,12 +249,12 @@ class LaunchTests {
                 .doesNotContain("-XX:AOTCache=");
         assertThat(calls.getLast()).contains("-XX:AOTCache=" + cache, "-Drdmatest.aot=" + cache);
 
-        assertThat(run(Map.of("REHEARSAL", "yes"), "devices").errors()).isEmpty();
+        assertThat(run(Map.of("TRAINING", "yes"), "devices").errors()).isEmpty();
         assertThat(javaCalls()).hasSize(1).first().asString().contains("-XX:AOTCache=");
 
         // The JVM would refuse classes of another jar.
         Files.writeString(project.resolve("scenarios/target/lib/a.jar"), "another");
-        assertThat(run(Map.of("REHEARSAL", "yes"), "devices").status()).isEqualTo(6);
+        assertThat(run(Map.of("TRAINING", "yes"), "devices").status()).isEqualTo(6);
         assertThat(javaCalls()).hasSize(2);
     }
 
@@ -270,7 +270,7 @@ class LaunchTests {
     @Test
     void inTheMachineNothingIsPrepared() throws Exception {
         built();
-        assertThat(run(Map.of("RDMA_NODE", "a", "REHEARSAL", "yes"), "devices").status())
+        assertThat(run(Map.of("RDMA_NODE", "a", "TRAINING", "yes"), "devices").status())
                 .isEqualTo(6);
         assertThat(javaCalls()).hasSize(1).first().asString().doesNotContain("-XX:AOTCache");
     }

@@ -52,7 +52,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** All roles, their results and their failures on the way to another node and back. */
+/** All roles and their results on the way to another node and back. */
 class RoleTypesTests {
 
     private static final int TRIES = 200;
