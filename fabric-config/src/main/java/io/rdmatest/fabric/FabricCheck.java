@@ -364,7 +364,7 @@ public final class FabricCheck {
                                         + " correct the launch of one, otherwise its address"
                                 : null;
                 if (text != null) {
-                    problems.add(new Problem(Kind.DUPLICATE, inRail(place.rail(), text)));
+                    problems.add(new Problem(Kind.DUPLICATE, Rail.prefix(place.rail()) + text));
                 }
             }
             told.add(result.with(problems));
@@ -471,10 +471,6 @@ public final class FabricCheck {
         return new Problem(
                 Kind.BROKEN_PROMISE,
                 rail.say(text + "; correct the file if that is as it should be, or the port, cable or switch"));
-    }
-
-    private static String inRail(String rail, String text) {
-        return rail.isEmpty() ? text : "rail " + rail + ": " + text;
     }
 
     /** Adds a problem for each address of the node that this host's device does not reach. */

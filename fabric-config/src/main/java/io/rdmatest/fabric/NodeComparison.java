@@ -329,7 +329,7 @@ final class NodeComparison {
                 rail,
                 nodes,
                 List.copyOf(what),
-                inRail(rail) + String.join(", ", nodes) + (nodes.size() == 1 ? " does" : " do") + " not report "
+                Rail.prefix(rail) + String.join(", ", nodes) + (nodes.size() == 1 ? " does" : " do") + " not report "
                         + String.join(", ", what)))));
         return List.copyOf(unknown);
     }
@@ -423,7 +423,7 @@ final class NodeComparison {
                 kind,
                 Collections.unmodifiableMap(values),
                 separates,
-                inRail(rail) + (kind.isEmpty() ? "" : kind + ": ") + what + " is " + text(values, majority)
+                Rail.prefix(rail) + (kind.isEmpty() ? "" : kind + ": ") + what + " is " + text(values, majority)
                         + (separates
                                 ? "; nodes of different types can't talk to each other: give them one gid type"
                                 : ""),
@@ -443,10 +443,6 @@ final class NodeComparison {
                     .computeIfAbsent(missing, nodes -> new ArrayList<>())
                     .add(what);
         }
-    }
-
-    private static String inRail(String rail) {
-        return rail.isEmpty() ? "" : "rail " + rail + ": ";
     }
 
     private static String text(Map<String, List<String>> values, boolean majority) {

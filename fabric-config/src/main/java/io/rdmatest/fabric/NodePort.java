@@ -5,7 +5,7 @@ package io.rdmatest.fabric;
  * that were found.
  *
  * @param node the node
- * @param rail one of its rails, or that rail with another port
+ * @param rail one of its rails, or that rail with another device, port or GID
  */
 public record NodePort(Node node, Rail rail) {
 
@@ -20,22 +20,12 @@ public record NodePort(Node node, Rail rail) {
     }
 
     /**
-     * Returns the node with another GID on this rail. The address goes, because it belongs to the old GID.
+     * Returns the node with another GID on this rail. The address belongs to the old GID, so it is dropped.
      *
      * @param index the index of the GID in the table of the port, 0 … 255
      */
     public NodePort onGid(int index) {
-        return new NodePort(
-                node,
-                new Rail(
-                        rail.name(),
-                        rail.device(),
-                        rail.port(),
-                        GidSelector.ofIndex(index),
-                        null,
-                        "",
-                        rail.promises(),
-                        rail.leaf()));
+        return new NodePort(node, rail.onGid(index));
     }
 
     /**

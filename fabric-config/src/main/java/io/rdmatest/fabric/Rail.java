@@ -46,13 +46,22 @@ public record Rail(
         return new Rail(name, otherDevice, otherPort, gid, address, scope, promises, leaf);
     }
 
+    Rail onGid(int index) {
+        return new Rail(name, device, port, GidSelector.ofIndex(index), null, "", promises, leaf);
+    }
+
     /** Returns the text of the address with its scope; {@code auto} if the file does not say it. */
     String addressText() {
         return address == null ? AUTO : address.getHostAddress() + (scope.isEmpty() ? "" : "%" + scope);
     }
 
-    /** Returns a text about this rail; it begins with the rail's name if it has one. */
+    /** Returns a text about this rail, with its {@link #prefix}. */
     String say(String text) {
-        return name.isEmpty() ? text : "rail " + name + ": " + text;
+        return prefix(name) + text;
+    }
+
+    /** Returns the beginning of a text about a rail: its name, or nothing if it has none. */
+    static String prefix(String name) {
+        return name.isEmpty() ? "" : "rail " + name + ": ";
     }
 }
