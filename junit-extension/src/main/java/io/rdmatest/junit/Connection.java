@@ -219,8 +219,7 @@ public final class Connection implements AutoCloseable {
     }
 
     private <T extends AutoCloseable> T own(T resource) {
-        opened.own(resource);
-        return resource;
+        return opened.own(resource);
     }
 
     private void connectByCm(FabricDevice device, ConnectionOptions options, boolean external) {

@@ -45,7 +45,8 @@ public abstract sealed class RdmaExtension implements Extension permits RdmaTest
 
     static final RdmaEngine ENGINE = ServiceLoader.load(RdmaEngine.class, RdmaEngine.class.getClassLoader())
             .findFirst()
-            .orElseThrow();
+            .orElseThrow(() -> new IllegalStateException("The service " + RdmaEngine.class.getName()
+                    + " is missing: a jar made of junit-extension has to keep its META-INF/services"));
 
     /**
      * The settings of a builder.

@@ -71,15 +71,17 @@ final class DeviationReader extends CheckedYaml {
         if (keys.containsKey("key") == keys.containsKey("test")) {
             problem(item, "a deviation needs either key or test");
         }
-        String key =
-                value(keys.get("key"), "key", text -> matching(text, KEY, "lower-case letters, digits and hyphens"));
+        String key = value(
+                keys.get("key"),
+                "key",
+                text -> matching(text, KEY, "key; allowed: lower-case letters, digits and hyphens"));
         String test = value(
                 keys.get("test"),
                 "test",
                 text -> matching(
                         text,
                         TEST,
-                        "package.Class#method or package.Class, both with * for anything, such as"
+                        "test; allowed: package.Class#method or package.Class, both with * for anything, such as"
                                 + " com.example.*#atomic*"));
         String name = value(keys.get("name"), "name", DeviationReader::words);
         Pattern provider = value(keys.get("provider"), "provider", DeviationReader::expression);
@@ -129,10 +131,8 @@ final class DeviationReader extends CheckedYaml {
         }
     }
 
-    private static String matching(String text, Pattern pattern, String allowed) {
-        require(
-                pattern.matcher(text).matches(),
-                "%s is no " + (pattern == KEY ? "key" : "test") + "; allowed: " + allowed);
+    private static String matching(String text, Pattern pattern, String what) {
+        require(pattern.matcher(text).matches(), "%s is no " + what);
         return text;
     }
 

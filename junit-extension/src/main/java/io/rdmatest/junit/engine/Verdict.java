@@ -43,7 +43,7 @@ public final class Verdict {
     }
 
     /** Returns whether the fabric is to blame, as opposed to the harness, the host or the test. */
-    public static boolean isFabricFailure(Throwable thrown) {
+    static boolean isFabricFailure(Throwable thrown) {
         return why(thrown).verdict() == Cause.Verdict.FAILED;
     }
 
