@@ -343,13 +343,15 @@ public enum Cause {
             case REMOTE_OPERATION -> "the peer could not take the message: look at the completion of its receive";
             case REMOTE_INVALID_REQUEST ->
                 "the peer refuses the request: its receive is too short, or its queue pair does not allow the operation";
-            case REJECTED -> "the peer rejected the connection: it accepts no further one, or expects other options";
+            case REJECTED ->
+                "the peer rejected the connection: the status says why; its program may accept no further one, or"
+                        + " expect other options";
             case UNREACHABLE ->
                 "the peer's connection manager did not answer: check that the host is up and that its address is on an"
                         + " RDMA device";
             case PEER_ABSENT ->
-                "nobody listens, connects or answers: start the server first, and check that its host is up, and its"
-                        + " address, port and port space";
+                "nobody listens, connects or answers: start the server first, then the client, and check the peer's"
+                        + " host, address, port and port space";
             case PEER_LOST -> "the peer disconnected or stopped answering before the work was done";
             case TIMEOUT -> "the peer stopped answering";
             default -> "";

@@ -50,7 +50,7 @@ public final class Closer implements AutoCloseable {
     public void run(AutoCloseable action) {
         try {
             action.close();
-        } catch (Exception | AssertionError e) {
+        } catch (Throwable e) {
             if (first == null) {
                 first = e;
             } else if (first != e) {
@@ -69,8 +69,10 @@ public final class Closer implements AutoCloseable {
     public RuntimeException closeAfter(Throwable failure) {
         try {
             close();
-        } catch (RuntimeException | AssertionError e) {
-            failure.addSuppressed(e);
+        } catch (RuntimeException | Error e) {
+            if (e != failure) {
+                failure.addSuppressed(e);
+            }
         }
         return unchecked(failure);
     }

@@ -89,6 +89,25 @@ class CloserTests {
         assertThat(closer.closeAfter(failure)).isSameAs(failure).hasSuppressedException(ofClosing);
     }
 
+    /** What can't be closed may keep the failure that ended it, and throw that again. */
+    @Test
+    void afterAFailureItIsNotSuppressedInItself() {
+        IllegalStateException failure = new IllegalStateException("node lost");
+        closer.own(failing(failure));
+
+        assertThat(closer.closeAfter(failure)).isSameAs(failure).hasNoSuppressedExceptions();
+    }
+
+    @Test
+    void anErrorOfTheJvmKeepsNothingOpen() {
+        OutOfMemoryError failure = new OutOfMemoryError("heap");
+        closer.own(resource("below"));
+        closer.own(failing(failure));
+
+        assertThatThrownBy(closer::close).isSameAs(failure);
+        assertThat(closed).containsExactly("below");
+    }
+
     @Test
     void theCallerOwnsWhatIsKept() {
         closer.own(resource("kept"));

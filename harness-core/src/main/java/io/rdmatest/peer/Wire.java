@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 final class Wire {
 
     /** The protocol version. Raise it with every change that an older side does not understand. */
-    static final int VERSION = 1;
+    static final int VERSION = 2;
 
     /** The beginning of a hello. Other text may precede it on the line, for example a shell's greeting. */
     private static final String HELLO = "{\"type\":\"hello\"";

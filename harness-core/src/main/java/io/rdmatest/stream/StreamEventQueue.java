@@ -148,11 +148,15 @@ public final class StreamEventQueue implements AutoCloseable {
             if (channel.isClosed()) {
                 throw new IllegalStateException("the event queue is closed");
             }
+            // Also if the descriptor is not readable: another user of the channel may have read events into its queue.
+            Optional<CmEvent> event = channel.poll();
+            // Most calls find none, and must allocate nothing.
+            if (event.isEmpty()) {
+                return;
+            }
             // One that can't be delivered does not keep back the others.
             try (Closer closer = new Closer()) {
-                // Also if the descriptor is not readable: another user of the channel may have read events into its
-                // queue.
-                for (Optional<CmEvent> event = channel.poll(); event.isPresent(); event = channel.poll()) {
+                for (; event.isPresent(); event = channel.poll()) {
                     CmEvent now = event.get();
                     closer.run(() -> deliver(now));
                 }

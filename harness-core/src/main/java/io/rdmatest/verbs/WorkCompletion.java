@@ -134,11 +134,6 @@ public record WorkCompletion(
             return cause;
         }
 
-        /** Returns what it means, in a few words. */
-        public String explanation() {
-            return cause == null ? "success" : cause.clause();
-        }
-
         static Status of(int code) {
             return code >= 0 && code < UNKNOWN.ordinal() ? ALL[code] : UNKNOWN;
         }

@@ -27,7 +27,7 @@ public final class WorkCompletionException extends RuntimeException implements C
      * @param opcode the operation; only a hint, since it is undefined for a failed completion
      * @param wrId the work request's identifier
      * @param qpNumber the queue pair's number
-     * @throws IllegalArgumentException if the status is a success
+     * @throws IllegalStateException if the status is a success
      */
     public WorkCompletionException(
             WorkCompletion.Status status,
@@ -37,10 +37,7 @@ public final class WorkCompletionException extends RuntimeException implements C
             long wrId,
             int qpNumber) {
         super("work request " + wrId + " on QP " + qpNumber + " completed with " + status.ibvName() + " (" + statusCode
-                + ", " + status.explanation() + "), vendor error 0x" + Integer.toHexString(vendorError));
-        if (status == WorkCompletion.Status.SUCCESS) {
-            throw new IllegalArgumentException("A success is no failure: " + getMessage());
-        }
+                + ", " + status.cause().clause() + "), vendor error 0x" + Integer.toHexString(vendorError));
         this.status = status;
         this.statusCode = statusCode;
         this.vendorError = vendorError;

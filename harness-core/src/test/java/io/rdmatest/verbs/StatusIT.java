@@ -347,7 +347,7 @@ class StatusIT {
         assertThat(failure)
                 .hasMessageContaining("work request " + wrId + " on QP " + qp)
                 .hasMessageContaining(seen.ibvName())
-                .hasMessageContaining(seen.explanation());
+                .hasMessageContaining(seen.cause().clause());
         return failure;
     }
 
