@@ -65,9 +65,6 @@ public final class MulticastRoles {
 
     private static final Duration SLICE = Duration.ofMillis(50);
 
-    /** A wait that only a message or the end of the scenario ends. */
-    private static final Duration NO_LIMIT = Duration.ofDays(3650);
-
     /** The limit for the next command of the scenario. */
     private static final Duration DIRECTION = Duration.ofMinutes(10);
 
@@ -774,7 +771,7 @@ public final class MulticastRoles {
             inboxes.forEach(inbox -> inbox.begin(first));
             int open = options.messages() == 0 ? 0 : inboxes.size();
             boolean any = false;
-            Duration patience = options.firstWait() == null ? NO_LIMIT : options.firstWait();
+            Duration patience = options.firstWait();
             while (open > 0) {
                 if (!awaitMessage(any ? options.timeout() : patience)) {
                     if (!any) {

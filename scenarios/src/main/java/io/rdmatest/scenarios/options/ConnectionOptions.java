@@ -111,7 +111,7 @@ public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends 
         return serverAddress;
     }
 
-    /** Returns the local address (-b); null for the device's own at the server, for any at the client. */
+    /** Returns the local address (-b); null at a server for its device's own if it stays on the device, else for any. */
     public @Nullable String bindAddress() {
         return bindAddress;
     }

@@ -33,6 +33,9 @@ public abstract class Options<O extends Options<O>> {
     /** How long any one wait takes unless {@code --timeout} says otherwise. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(10);
 
+    /** How long a first wait takes that has no limit; a deadline cuts it to a year. */
+    public static final Duration NO_LIMIT = Duration.ofDays(36_500);
+
     @ArgGroup(validate = false, heading = "%nIn every program:%n")
     private final Common common = new Common();
 
@@ -49,8 +52,8 @@ public abstract class Options<O extends Options<O>> {
                 paramLabel = "<duration>",
                 converter = DurationText.class,
                 description = "How long any one wait may take, for example 500ms, 10s, 2min; no unit means seconds"
-                        + " (default: 10s; a server waits for its first client without limit). Each address or route"
-                        + " resolution times out after 2s.")
+                        + " (default: 10s; a server waits for its first client, and a receiver for its first message,"
+                        + " without limit). Each address or route resolution times out after 2s.")
         private @Nullable Duration timeout;
 
         @Option(
@@ -189,10 +192,11 @@ public abstract class Options<O extends Options<O>> {
 
     /**
      * Returns how long a server waits for its first client, or a receiver for its first message, 1 us to 24 h: {@code --timeout} if
-     * it was given; null for no limit.
+     * it was given, else {@link #NO_LIMIT}.
      */
-    public final @Nullable Duration firstWait() {
-        return common.firstWait == null ? common.timeout : common.firstWait;
+    public final Duration firstWait() {
+        Duration given = common.firstWait == null ? common.timeout : common.firstWait;
+        return given == null ? NO_LIMIT : given;
     }
 
     /** Returns what {@code --device} said, {@code name} or {@code name/port}. */

@@ -163,7 +163,10 @@ public final class RpingOptions extends Options<RpingOptions> {
         return side;
     }
 
-    /** Returns where the server binds, or which server the client connects to (-a); null for the address of the device. */
+    /**
+     * Returns where the server binds, or which server the client connects to (-a); null for the address of the device, or at a
+     * server that may use any device for any address.
+     */
     public @Nullable InetAddress address() {
         return address;
     }

@@ -29,7 +29,6 @@ final class RpingServer {
     private static final int BACKLOG = 3;
     private static final int PERSISTENT_BACKLOG = 128;
     private static final Duration SLICE = Duration.ofMillis(50);
-    private static final Duration FOR_EVER = Duration.ofDays(36_500);
 
     /** How long the clients' threads may take to notice that it is over; their waits look every few milliseconds. */
     private static final Duration GRACE = Duration.ofSeconds(15);
@@ -72,8 +71,7 @@ final class RpingServer {
         try (RcLink.Listener listener = RcLink.Listener.open(context, address, options.port(), backlog)) {
             context.trace(() -> "listening: " + listener.id().describe());
             context.tell(Integer.toString(listener.id().localPort()));
-            Duration patience = options.firstWait();
-            CmEvent first = listener.awaitRequest(patience == null ? FOR_EVER : patience);
+            CmEvent first = listener.awaitRequest(options.firstWait());
             if (options.persistent()) {
                 serveMany(listener, first);
             } else {

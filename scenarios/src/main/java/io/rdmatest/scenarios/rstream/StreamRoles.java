@@ -29,7 +29,6 @@ import org.jspecify.annotations.Nullable;
 public final class StreamRoles {
 
     private static final Duration SLICE = Duration.ofMillis(200);
-    private static final Duration FOR_EVER = Duration.ofDays(36_500);
 
     /** The limit for a cancelled worker to end. */
     private static final Duration GRACE = Duration.ofSeconds(12);
@@ -104,7 +103,7 @@ public final class StreamRoles {
 
         private StreamLink accept(
                 RoleContext context, StreamEndpoint.Listener listener, List<StreamRow> rows, boolean first) {
-            Duration limit = first ? firstWait(options) : options.timeout();
+            Duration limit = first ? options.firstWait() : options.timeout();
             long deadline = Deadline.end(limit);
             while (true) {
                 context.checkCancelled();
@@ -141,7 +140,7 @@ public final class StreamRoles {
         public Result run(RoleContext context) {
             int port = options.port() != 0
                     ? options.port()
-                    : Integer.parseInt(context.hear("port of the rstream server", firstWait(options)));
+                    : Integer.parseInt(context.hear("port of the rstream server", options.firstWait()));
             StreamEndpoint endpoint = StreamEndpoint.of(context, options);
             List<List<StreamRow>> series = options.series();
             Exchange exchange =
@@ -162,11 +161,6 @@ public final class StreamRoles {
                 .flatMap(List::stream)
                 .mapToLong(row -> (long) row.iterations() * row.transfers())
                 .sum();
-    }
-
-    private static Duration firstWait(RstreamOptions options) {
-        Duration limit = options.firstWait();
-        return limit == null ? FOR_EVER : limit;
     }
 
     private static Exchange.Settings settings(RstreamOptions options, Fault fault) {
@@ -256,7 +250,7 @@ public final class StreamRoles {
 
         private void acceptAll() {
             long expected = options.clients() == 0 ? Long.MAX_VALUE : (long) options.clients() * series.size();
-            long deadline = Deadline.end(firstWait(options));
+            long deadline = Deadline.end(options.firstWait());
             for (int accepted = 0; accepted < expected; ) {
                 if (context.isCancelled() && options.clients() == 0) {
                     return;
@@ -269,7 +263,7 @@ public final class StreamRoles {
                 StreamLink link = listener.accept(SLICE, series.getFirst());
                 if (link == null) {
                     if (accepted == 0 && Deadline.isOver(deadline)) {
-                        throw noClient(firstWait(options));
+                        throw noClient(options.firstWait());
                     }
                     if (accepted > 0 && options.clients() != 0 && running() == 0 && Deadline.isOver(deadline)) {
                         throw new ScenarioException(

@@ -79,15 +79,12 @@ public final class RmaStreamRoles {
         }
 
         private StreamRequest awaitRequest(RoleContext context, StreamEventQueue events) {
-            Duration limit = options.firstWait();
-            Deadline deadline = limit == null ? null : Deadline.after(limit);
+            Deadline deadline = Deadline.after(options.firstWait());
             while (true) {
                 context.checkCancelled();
                 try {
-                    StreamEvent event = events.await(
-                            deadline == null || deadline.remaining().compareTo(SLICE) > 0
-                                    ? SLICE
-                                    : deadline.remaining());
+                    Duration left = deadline.remaining();
+                    StreamEvent event = events.await(left.compareTo(SLICE) > 0 ? SLICE : left);
                     StreamRequest request = event.request();
                     if (request != null) {
                         return request;
@@ -100,7 +97,7 @@ public final class RmaStreamRoles {
                         throw failure;
                     }
                 } catch (RdmaTimeoutException e) {
-                    if (deadline != null && deadline.isOver()) {
+                    if (deadline.isOver()) {
                         throw new ScenarioException(
                                 Cause.PEER_ABSENT,
                                 "No client of the stream connected within %d ms: start one, or allow more time"

@@ -452,23 +452,23 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
      * Handles events until something is so.
      *
      * @param silence what it means that nothing comes
-     * @param limit how long without any event; null for no limit
+     * @param limit how long without any event
      */
-    private void awaitEvents(Cause silence, String what, BooleanSupplier done, @Nullable Duration limit) {
-        long deadline = limit == null ? 0 : Deadline.end(limit);
+    private void awaitEvents(Cause silence, String what, BooleanSupplier done, Duration limit) {
+        long deadline = Deadline.end(limit);
         while (true) {
             if (done.getAsBoolean()) {
                 return;
             }
             if (progress) {
                 progress = false;
-                deadline = limit == null ? 0 : Deadline.end(limit);
+                deadline = Deadline.end(limit);
             }
             context.checkCancelled();
             try {
                 handle(channel().await(SLICE));
             } catch (RdmaTimeoutException e) {
-                if (limit != null && Deadline.isOver(deadline)) {
+                if (Deadline.isOver(deadline)) {
                     throw new RdmaTimeoutException(silence, what, Deadline.of(deadline, limit), progress());
                 }
             }

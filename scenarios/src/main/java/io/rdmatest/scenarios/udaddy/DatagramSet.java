@@ -42,7 +42,6 @@ final class DatagramSet extends LinkSet<UdaddyOptions, DatagramSet.Path> {
 
     private static final ValueLayout.OfInt NUMBER = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final SendFlag[] SIGNALED = {SendFlag.SIGNALED};
-    private static final Duration SLICE = Duration.ofMillis(50);
 
     private @Nullable CmId listener;
     private long reordered;
@@ -79,28 +78,15 @@ final class DatagramSet extends LinkSet<UdaddyOptions, DatagramSet.Path> {
         context.tell(Integer.toString(id.localPort()));
         long first = 0;
         while (links.size() < options.connections()) {
-            CmEvent event = awaitRequest(id, links.isEmpty() ? options.firstWait() : options.timeout());
+            Duration limit = links.isEmpty() ? options.firstWait() : options.timeout();
+            CmEvent event = RcLink.awaitEvent(context, id, limit, Cause.PEER_ABSENT, "connection request")
+                    .require(CmEvent.Type.CONNECT_REQUEST);
             if (links.isEmpty()) {
                 first = System.nanoTime();
             }
             answer(event);
         }
         return first;
-    }
-
-    private CmEvent awaitRequest(CmId id, @Nullable Duration limit) {
-        if (limit != null) {
-            return RcLink.awaitEvent(context, id, limit, Cause.PEER_ABSENT, "connection request")
-                    .require(CmEvent.Type.CONNECT_REQUEST);
-        }
-        while (true) {
-            context.checkCancelled();
-            try {
-                return id.awaitEvent(SLICE).require(CmEvent.Type.CONNECT_REQUEST);
-            } catch (RdmaTimeoutException e) {
-                context.trace(() -> "no request yet");
-            }
-        }
     }
 
     private void answer(CmEvent event) {

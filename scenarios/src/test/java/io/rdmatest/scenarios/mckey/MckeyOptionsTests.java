@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.scenarios.options.Options;
 import java.net.InetAddress;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -24,7 +25,7 @@ class MckeyOptionsTests {
         assertThat(DEFAULTS.settle()).isEqualTo(Duration.ofSeconds(3));
         assertThat(DEFAULTS.sendOnly()).isFalse();
         assertThat(DEFAULTS.blockLoopback()).isFalse();
-        assertThat(DEFAULTS.firstWait()).isNull();
+        assertThat(DEFAULTS.firstWait()).isEqualTo(Options.NO_LIMIT);
     }
 
     @Test

@@ -74,7 +74,7 @@ class OptionsTests {
 
     @Test
     void theFirstWaitIsTheTimeoutThatWasGiven() {
-        assertThat(UdaddyOptions.parse().firstWait()).as("no limit").isNull();
+        assertThat(UdaddyOptions.parse().firstWait()).isEqualTo(Options.NO_LIMIT);
         assertThat(UdaddyOptions.parse().timeout()).isEqualTo(Duration.ofSeconds(10));
         assertThat(UdaddyOptions.parse("--timeout 3s").firstWait()).isEqualTo(Duration.ofSeconds(3));
         assertThat(UdaddyOptions.parse("--timeout 3s --first-wait 1min").firstWait())

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.role.Fault;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -26,7 +27,7 @@ class RpingOptionsTests {
                 .isFalse();
         assertThat(DEFAULTS.clientLimit()).isEqualTo(256);
         assertThat(DEFAULTS.timeout()).isEqualTo(Duration.ofSeconds(10));
-        assertThat(DEFAULTS.firstWait()).as("no limit").isNull();
+        assertThat(DEFAULTS.firstWait()).isEqualTo(Options.NO_LIMIT);
         assertThat(DEFAULTS.fault()).isEqualTo(Fault.NONE);
     }
 

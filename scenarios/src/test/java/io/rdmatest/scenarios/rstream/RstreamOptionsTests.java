@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.rdmatest.ExitStatus;
 import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.scenarios.cli.Rdmatest;
+import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.rstream.RstreamOptions.Suite;
 import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
 import java.io.PrintWriter;
@@ -37,7 +38,7 @@ class RstreamOptionsTests {
         assertThat(options.transport()).isEqualTo(Transport.RSOCKET);
         assertThat(options.async() || options.blocking() || options.fork() || options.resolve() || options.verify())
                 .isFalse();
-        assertThat(options.firstWait()).as("no limit").isNull();
+        assertThat(options.firstWait()).isEqualTo(Options.NO_LIMIT);
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.rdmatest.ExitStatus;
 import io.rdmatest.scenarios.cli.Rdmatest;
+import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;
@@ -33,7 +34,7 @@ class StreamCommandLineTests {
         assertThat(options.stream()).isEqualTo(StreamOptions.defaults());
         assertThat(options.together()).isTrue();
         assertThat(options.verify() || options.bothAtOnce()).isFalse();
-        assertThat(options.firstWait()).as("no limit").isNull();
+        assertThat(options.firstWait()).isEqualTo(Options.NO_LIMIT);
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.scenarios.options.Options;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,7 +29,7 @@ class UcmatoseOptionsTests {
         assertThat(options.typeOfService()).isNull();
         assertThat(options.ackTimeoutExponent()).isNull();
         assertThat(options.migrate()).isFalse();
-        assertThat(options.firstWait()).isNull();
+        assertThat(options.firstWait()).isEqualTo(Options.NO_LIMIT);
     }
 
     @Test
