@@ -124,7 +124,7 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
     /** The test may be on another device of its node than the fabric's file names, or leave that open. */
     private static NodePort met(Node node, FabricDevice device) {
         return node.name().equals(device.node().name())
-                ? node.port().onPort(device.device().name(), device.port())
+                ? new NodePort(node, device.rail()).onPort(device.device().name(), device.port())
                 : node.port();
     }
 
