@@ -18,6 +18,7 @@ use RdmaVm::Client;
 use RdmaVm::Loop;
 use RdmaVm::Machine;
 use RdmaVm::Nodes;
+use RdmaVm::Switch;
 
 # A QEMU that ends at once leaves us sockets without a reader: that is to become a message, not our own end.
 $SIG{PIPE} = 'IGNORE';
@@ -51,13 +52,13 @@ sub run {
     my ($from) = @_;
     my ($up, $status, $broken, $by_itself, @machines) = (0);
 
-    # A socket connects each other node with node a. Between more than two nodes, a hub in the QEMU of node a is the segment.
-    my @names  = @RdmaVm::Nodes::NAMES[0 .. $nodes - 1];
-    my %cables = map { $_ => [] } @names;
-    for my $name (@names[1 .. $#names]) {
-        socketpair(my $left, my $right, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die "socketpair: $!\n";
-        push @{ $cables{a} },     $left;
-        push @{ $cables{$name} }, $right;
+    # A cable connects two nodes, and a switch more.
+    my @names = @RdmaVm::Nodes::NAMES[0 .. $nodes - 1];
+    my %cables;
+    if ($nodes == 2) {
+        socketpair($cables{a}, $cables{b}, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die "socketpair: $!\n";
+    } elsif ($nodes > 2) {
+        %cables = RdmaVm::Switch::cables(@names);
     }
     for my $name (@names) {
         my $machine = RdmaVm::Machine->start(
@@ -65,7 +66,7 @@ sub run {
             image       => $image,
             template    => $from,
             accelerator => $accelerator,
-            cables      => delete $cables{$name},
+            cable       => delete $cables{$name},
             shares      => \@shares,
             on_end      => sub { ($broken, $by_itself) = @_ if !$broken },
             on_up       => sub { $up++ },

@@ -72,15 +72,6 @@ sub require_image {
 
 sub escaped { my ($path) = @_; $path =~ s/,/,,/g; return $path }
 
-# The network card's peer: nothing, a cable, or a hub with a port for the card and for each cable. Takes descriptors' numbers.
-sub segment {
-    my @cables = @_;
-    return map { (-netdev => "socket,id=segment,fd=$_") } @cables if @cables < 2;
-    my $n = 0;
-    return (-netdev => 'hubport,id=segment,hubid=0',
-        map { $n++; (-netdev => "socket,id=cable$n,fd=$_", -netdev => "hubport,id=port$n,hubid=0,netdev=cable$n") } @cables);
-}
-
 sub arguments {
     my (%how) = @_;
     my @shares = @{ $how{shares} };
@@ -104,8 +95,8 @@ sub arguments {
         -device  => 'virtserialport,bus=serial.0,nr=1,chardev=agent',
         # Alone, the NIC has no cable at all: its packets are then dropped. A hub without another port would keep them, and
         # with each a reference to the queue pair that sent it: destroying that takes the kernel 50 s.
-        segment(@{ $how{cables} // [] }),
-        -device  => 'virtio-net-pci,romfile=' . (@{ $how{cables} // [] } ? ',netdev=segment' : ''),
+        ($how{fd}{cable} ? (-netdev => "socket,id=cable,fd=$how{fd}{cable}") : ()),
+        -device  => 'virtio-net-pci,romfile=' . ($how{fd}{cable} ? ',netdev=cable' : ''),
         -device  => 'virtio-rng-pci',
         -device  => 'vmgenid,guid=auto',
         -virtfs  => 'local,id=root,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap',
@@ -121,7 +112,7 @@ sub arguments {
 
 # --- a machine that runs --------------------------------------------------------------------------------------------
 
-# start(name, image, template or undef, accelerator, cables, shares, on_up, on_end, …); on_end gets a sentence.
+# start(name, image, template or undef, accelerator, cable, shares, on_up, on_end, …); on_end gets a sentence.
 sub start {
     my ($class, %self) = @_;
     my $self = bless { %self, console => '', words => '' }, $class;
@@ -132,7 +123,8 @@ sub start {
         socketpair($ours{$what}, $fd{$what}, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or fail("socketpair: $!");
     }
     pipe(my $words, $fd{words}) or fail("pipe: $!");
-    my @cables = @{ delete $self->{cables} // [] };
+    my $cable = delete $self->{cable};
+    $fd{cable} = $cable if $cable;
     my %memory = ();
     if ($self->{template}) {
         open $fd{state}, '<:raw', "$self->{template}/state" or die \"the snapshot cannot be read: $!\n";
@@ -141,10 +133,7 @@ sub start {
         %memory = (memory_file => $self->{memory_file}, memory_shared => 'on');
     }
     my $state     = $fd{state} ? fileno $fd{state} : undef;
-    my @arguments = arguments(
-        %$self, %memory,
-        cables => [ map { fileno $_ } @cables ],
-        fd     => { map { $_ => fileno $fd{$_} } keys %fd });
+    my @arguments = arguments(%$self, %memory, fd => { map { $_ => fileno $fd{$_} } keys %fd });
 
     my $parent = $$;
     $self->{pid} = fork // fail("fork: $!");
@@ -154,7 +143,7 @@ sub start {
         # This outlives exec. If our parent died before it took effect, nobody would ever kill us.
         syscall SYS_PRCTL, PR_SET_PDEATHSIG, SIGKILL;
         POSIX::_exit(1) if getppid != $parent;
-        fcntl $_, F_SETFD, 0 for values %fd, @cables;
+        fcntl $_, F_SETFD, 0 for values %fd;
         open STDIN, '<', '/dev/null';
         open STDOUT, '>&', $fd{words};
         open STDERR, '>&', $fd{words};
@@ -162,7 +151,7 @@ sub start {
         print {*STDERR} "$QEMU cannot be started: $!\n";
         POSIX::_exit(127);
     }
-    close $_ for values %fd, @cables;
+    close $_ for values %fd;
     $self->{monitor} = $ours{monitor};
 
     $self->collect($ours{console}, 'console');
