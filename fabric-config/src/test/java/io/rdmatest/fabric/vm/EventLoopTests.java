@@ -2,10 +2,7 @@ package io.rdmatest.fabric.vm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -39,7 +36,7 @@ class EventLoopTests {
                 print "$ended\\n";
                 """;
 
-        assertThat(run(program)).isEqualTo("5000\n");
+        assertThat(Scripts.perl(work, program)).isEqualTo("5000\n");
     }
 
     @Test
@@ -55,7 +52,7 @@ class EventLoopTests {
                 print "@came\\n";
                 """;
 
-        assertThat(run(program)).isEqualTo("HUP TERM\n");
+        assertThat(Scripts.perl(work, program)).isEqualTo("HUP TERM\n");
     }
 
     @Test
@@ -72,19 +69,6 @@ class EventLoopTests {
                 waitpid $pid, 0;
                 """;
 
-        assertThat(run(program)).matches("SigBlk:\\s+0{16}\n");
-    }
-
-    private String run(String program) throws Exception {
-        Process process = new ProcessBuilder("perl", "-I" + Scripts.HOME.resolve("lib"), "-e", program)
-                .redirectErrorStream(true)
-                .redirectOutput(work.resolve("output").toFile())
-                .start();
-        try {
-            assertThat(process.waitFor(10, TimeUnit.MINUTES)).as("ended").isTrue();
-        } finally {
-            process.destroyForcibly();
-        }
-        return Files.readString(work.resolve("output"), StandardCharsets.UTF_8);
+        assertThat(Scripts.perl(work, program)).matches("SigBlk:\\s+0{16}\n");
     }
 }

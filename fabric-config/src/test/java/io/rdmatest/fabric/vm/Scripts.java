@@ -1,5 +1,7 @@
 package io.rdmatest.fabric.vm;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -85,5 +87,25 @@ final class Scripts {
         builder.environment().remove("RDMA_VM_DEVICE");
         builder.environment().putAll(environment);
         return builder;
+    }
+
+    /**
+     * Runs a program in Perl that uses the modules of the scripts, on this host.
+     *
+     * @param folder where what it says is kept
+     * @return what it said
+     */
+    static String perl(Path folder, String program) throws IOException, InterruptedException {
+        Path said = folder.resolve("said");
+        Process process = new ProcessBuilder("perl", "-I" + HOME.resolve("lib"), "-e", program)
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile())
+                .start();
+        try {
+            assertThat(process.waitFor(10, TimeUnit.MINUTES)).as("ended").isTrue();
+        } finally {
+            process.destroyForcibly();
+        }
+        return Files.readString(said);
     }
 }

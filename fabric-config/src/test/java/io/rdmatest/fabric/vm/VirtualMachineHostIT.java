@@ -316,7 +316,7 @@ class VirtualMachineHostIT {
         assertThat(result.text()).isEqualTo("a\nb\n");
     }
 
-    /** A hub connects more than two: each pair meets, also two of which neither is the first. */
+    /** A switch connects more than two: each pair meets, also two of which neither is the first. */
     @Test
     void fourMachinesReachEachOther() throws Exception {
         Result result = scripts.run(
