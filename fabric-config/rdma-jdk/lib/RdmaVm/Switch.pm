@@ -1,8 +1,8 @@
 package RdmaVm::Switch;
 
-# A switch between the network cards of more than two machines. It learns at which port an address is, so that the others need not
-# look at what is not theirs. QEMU's own hub will not do: once a port's socket was full, it sends what came later before what it
-# kept, and a queue pair repeats all that follows a packet out of order (seen with QEMU 7.2).
+# A switch between the network cards of more than two machines. It learns at which port an address is, so that a frame costs no
+# third machine time. The hub of QEMU 7.2 changes the order of frames once its ports were full, and a queue pair takes a packet out
+# of order for a lost one.
 
 use strict;
 use warnings;
@@ -23,6 +23,7 @@ sub cables {
     for my $name (@names) {
         socketpair(my $fh, $cables{$name}, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die "socketpair: $!\n";
         my $port = { fh => RdmaVm::Loop::non_blocking($fh), in => '', out => '' };
+        $port->{when_writable} = sub { transmit($port) };
         push @{ $self->{ports} }, $port;
         RdmaVm::Loop::on_read($fh, sub { receive($self, $port) });
     }
@@ -67,7 +68,7 @@ sub transmit {
     return unplug($port) if !defined $n && $! != EAGAIN && $! != EINTR;
     substr $port->{out}, 0, $n, '' if $n;
     return RdmaVm::Loop::no_write($port->{fh}) if $port->{out} eq '';
-    RdmaVm::Loop::on_write($port->{fh}, sub { transmit($port) });
+    RdmaVm::Loop::on_write($port->{fh}, $port->{when_writable});
     return;
 }
 
