@@ -1,5 +1,6 @@
 package io.rdmatest.report.culprits;
 
+import io.rdmatest.Cause;
 import io.rdmatest.report.culprits.Candidate.Shape;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -147,7 +148,25 @@ final class RailCells {
                 has[m] |= !Float.isNaN(raw[m][cell]);
             }
         }
+        forgiveCountedErrors();
         forgiveSlowPorts();
+    }
+
+    /**
+     * Counts no errors of cells that the tool that measured them found good, if it judges errors: it named them as the cause of
+     * another cell. On soft-RoCE a host that was late leaves some without a loss.
+     */
+    private void forgiveCountedErrors() {
+        if (Arrays.stream(index)
+                .noneMatch(at -> at >= 0 && Cause.COUNTERS.name().equals(rail.causeOfBad(at)))) {
+            return;
+        }
+        float[] values = raw[Metric.COUNTERS.ordinal()];
+        for (int cell = 0; cell < index.length; cell++) {
+            if (values[cell] < 0 && rail.causeOfBad(index[cell]) == null) {
+                values[cell] = 0;
+            }
+        }
     }
 
     /** Returns the logarithm of a value, which grows as the cell gets better; NaN if there is none. */

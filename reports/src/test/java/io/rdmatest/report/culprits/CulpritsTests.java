@@ -71,6 +71,10 @@ class CulpritsTests {
             return new Values(lineRate, none, none, none, none, how, why, Map.of(), samples);
         }
 
+        Values judged(String why) {
+            return new Values(lineRate, bandwidth, messageRate, p50, p99, outcome, why, counters, samples);
+        }
+
         Values measuredBy(long roundTrips) {
             return new Values(lineRate, bandwidth, messageRate, p50, p99, outcome, cause, counters, roundTrips);
         }
@@ -321,6 +325,19 @@ class CulpritsTests {
                 12, 2, 4, (rail, from, to, good) -> to == 6 && rail == 1 ? good.counted("packet_seq_err", 12) : good));
         assertThat(names(culprits)).containsExactly("port n6 rail1 in");
         assertThat(culprits.causes().getFirst().evidence().text()).endsWith("; errors counted 12, others 0");
+    }
+
+    /** The delays of busy hosts make soft-RoCE count errors of pairs that were found good. */
+    @Test
+    void errorsOfPairsThatWereFoundGoodHideNoPort() {
+        assertThat(names(matrix(
+                        4,
+                        1,
+                        0,
+                        (rail, from, to, good) -> from == 1
+                                ? good.counted("rcvd_seq_err", 60 + 15L * to).judged("COUNTERS")
+                                : good.counted("completer_retry_err", (from + 2L * to) % 4))))
+                .containsExactly("port n1 rail0 out");
     }
 
     @Test
