@@ -33,8 +33,15 @@ if [ -z "$asks" ]; then
         -cp "$classpath" io.rdmatest.scenarios.cli.AotTraining io.rdmatest.scenarios.runner.ScenarioRunner ConformanceScenarios ConnectionScenarios)
 fi
 prepare scenarios qualify "$java_home/bin/java" ${training[@]+"${training[@]}"}
+columns=0
+if [ -t 1 ]; then
+    # A terminal that does not know its width is taken for one of 80 columns.
+    { columns=$(stty size <&3 2>/dev/null); } 3>&1
+    columns=${columns#* }
+    [[ $columns =~ ^[1-9][0-9]*$ ]] || columns=80
+fi
 command=("$java_home/bin/java" -XX:TieredStopAtLevel=1 ${prepared[@]+"${prepared[@]}"} "$tells_failure" -Drdma.project="$project"
-    -Drdma.work="$work" -cp "$classpath" io.rdmatest.scenarios.qualify.Qualify "$@")
+    -Drdma.work="$work" -Drdma.columns="$columns" -cp "$classpath" io.rdmatest.scenarios.qualify.Qualify "$@")
 if [ -n "$asks" ]; then
     "${command[@]}"
     end_as $?

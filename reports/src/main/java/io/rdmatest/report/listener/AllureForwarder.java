@@ -14,6 +14,7 @@ import io.qameta.allure.model.TestResult;
 import io.rdmatest.ReportKeys;
 import io.rdmatest.report.run.Measurements;
 import io.rdmatest.report.run.RunReader;
+import io.rdmatest.report.run.Units;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -78,7 +79,7 @@ public final class AllureForwarder implements TestLifecycleListener {
                     .forEach((name, value) -> result.getParameters()
                             .add(new Parameter()
                                     .setName(name)
-                                    .setValue(Measurements.text(value))
+                                    .setValue(Units.text(value.value(), value.unit()))
                                     // What was measured differs from run to run and must not change the history's key.
                                     .setExcluded(true)));
             if (!all.isEmpty()) {

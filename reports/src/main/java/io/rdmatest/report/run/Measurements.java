@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -243,18 +242,6 @@ public final class Measurements {
             json.put(name, members);
         });
         return json;
-    }
-
-    /** Returns a measurement as people read it. */
-    public static String text(Measurement measurement) {
-        double size = Math.abs(measurement.value());
-        String number = size == 0
-                ? "0"
-                : size < 0.1 || size >= 1e9
-                        ? String.format(Locale.ROOT, "%.3g", measurement.value())
-                        : String.format(Locale.ROOT, "%.3f", measurement.value())
-                                .replaceFirst("\\.?0+$", "");
-        return number + " " + measurement.unit();
     }
 
     /**

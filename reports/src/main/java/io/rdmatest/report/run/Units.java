@@ -1,11 +1,43 @@
 package io.rdmatest.report.run;
 
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.util.List;
 import java.util.Locale;
 
 /** Numbers as people read them. */
 public final class Units {
 
+    /** Units of one quantity, each a thousand times the one before it. */
+    private static final List<List<String>> SCALES = List.of(
+            List.of("ns", "us", "ms", "s"),
+            List.of("b/s", "kb/s", "Mb/s", "Gb/s"),
+            List.of("msg/s", "kmsg/s", "Mmsg/s"));
+
     private Units() {}
+
+    /**
+     * Returns a value with its unit: times and rates with three digits and the prefix that fits, as {@code 305 ms}; whole numbers of
+     * anything else with all of their digits.
+     */
+    public static String text(double value, String unit) {
+        for (List<String> scale : SCALES) {
+            int at = scale.indexOf(unit);
+            if (at >= 0 && value != 0) {
+                double scaled = value;
+                // 999.5 is shown as 1000.
+                for (; Math.abs(scaled) >= 999.5 && at < scale.size() - 1; at++) {
+                    scaled /= 1000;
+                }
+                for (; Math.abs(scaled) < 0.9995 && at > 0; at--) {
+                    scaled *= 1000;
+                }
+                return digits(scaled) + " " + scale.get(at);
+            }
+        }
+        boolean whole = value == Math.rint(value) && Math.abs(value) < 1e15;
+        return (whole ? String.format(Locale.ROOT, "%.0f", value) : digits(value)) + " " + unit;
+    }
 
     public static String bytes(long bytes) {
         String[] units = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -30,7 +62,9 @@ public final class Units {
         if (size == 0 || size >= 100) {
             return String.format(Locale.ROOT, "%.0f", value);
         }
-        int decimals = Math.clamp(2 - (int) Math.floor(Math.log10(size)), 0, 9);
+        // 9.999 is shown as 10.0.
+        double rounded = new BigDecimal(size).round(new MathContext(3)).doubleValue();
+        int decimals = Math.clamp(2 - (int) Math.floor(Math.log10(rounded)), 0, 9);
         return String.format(Locale.ROOT, "%." + decimals + "f", value);
     }
 

@@ -10,6 +10,9 @@ import io.rdmatest.scenarios.runner.Selection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -23,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param file its summary
  * @param end when it ended, in a form that sorts as times do; empty if the summary does not say it
  * @param outcome its outcome in words; empty if the summary does not say it
+ * @param took how long it took; null if the summary does not say it
  * @param fabric the name of its fabric; null if the summary does not say it
  * @param scenarios how many scenarios it has
  * @param failed the patterns that select its failed and broken scenarios, see {@link Selection}
@@ -33,6 +37,7 @@ record LastRun(
         Path file,
         String end,
         String outcome,
+        @Nullable Duration took,
         @Nullable String fabric,
         int scenarios,
         List<String> failed,
@@ -68,7 +73,15 @@ record LastRun(
         return left.isEmpty()
                 ? part
                 : new LastRun(
-                        run.file, run.end, run.outcome, run.fabric, run.scenarios, left, run.passed, run.settings);
+                        run.file,
+                        run.end,
+                        run.outcome,
+                        run.took,
+                        run.fabric,
+                        run.scenarios,
+                        left,
+                        run.passed,
+                        run.settings);
     }
 
     /** Returns the folder of the results of runs of some scenarios only, which leave those of the last whole run as they are. */
@@ -112,11 +125,22 @@ record LastRun(
                 file,
                 json.path("end").asText(""),
                 json.path("outcome").asText(""),
+                took(json),
                 json.at("/fabric/name").isTextual() ? json.at("/fabric/name").asText() : null,
                 json.path("scenarios").size(),
                 patterns(json, Verdict.FAILED, Verdict.BROKEN),
                 patterns(json, Verdict.PASSED),
                 settings);
+    }
+
+    private static @Nullable Duration took(JsonNode json) {
+        try {
+            return Duration.between(
+                    Instant.parse(json.path("start").asText()),
+                    Instant.parse(json.path("end").asText()));
+        } catch (DateTimeParseException e) {
+            return null;
+        }
     }
 
     /** Returns the patterns that select the scenarios with a verdict. */

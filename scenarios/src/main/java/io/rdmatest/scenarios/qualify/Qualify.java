@@ -417,7 +417,7 @@ public final class Qualify implements Callable<Integer> {
         Files.deleteIfExists(measuredPairs);
         Files.deleteIfExists(WhatDiffers.in(work));
         generator.nodesDiffer(() -> WhatDiffers.read(WhatDiffers.in(work)));
-        QualifyConsole console = new QualifyConsole(out, verbose);
+        QualifyConsole console = new QualifyConsole(out, verbose, Integer.getInteger("rdma.columns", 0));
         ScenarioJvms jvms = new ScenarioJvms(
                 project,
                 work,
@@ -437,13 +437,20 @@ public final class Qualify implements Callable<Integer> {
         }
         // All JVMs of the run get the same seed, because they must draw the same cells.
         settings.putIfAbsent(RunSeed.PROPERTY, Long.toString(RunSeed.draw()));
+        LastRun same = last(whole, read);
+        if (!part
+                && same != null
+                && same.took() != null
+                && Objects.equals(same.settings().get(ScenarioSettings.PAIRS), settings.get(ScenarioSettings.PAIRS))) {
+            console.expect(same.took());
+        }
         RunAbout about = RunAbout.of(
                 new RunAbout.FabricName(read.name(), read.source(), rail),
                 read.nodes().stream()
                         .map(node -> new RunAbout.NodeName(node.name(), node.railNames()))
                         .toList(),
                 settings,
-                part ? new RunAbout.Selected(scenarios, known(whole, read)) : null);
+                part ? new RunAbout.Selected(scenarios, same == null ? null : (Integer) same.scenarios()) : null);
         Ending ending = new Ending(
                 jvms,
                 console,
@@ -481,10 +488,10 @@ public final class Qualify implements Callable<Integer> {
                                 .contains(fabric.local().port().rail().device()));
     }
 
-    /** Returns how many scenarios the last whole run on a fabric had; null if there was none. */
-    private static @Nullable Integer known(Path whole, Fabric fabric) {
+    /** Returns the last whole run on a fabric; null if there was none. */
+    private static @Nullable LastRun last(Path whole, Fabric fabric) {
         LastRun last = LastRun.whole(whole);
-        return last == null || !fabric.name().equals(last.fabric()) ? null : (Integer) last.scenarios();
+        return last == null || !fabric.name().equals(last.fabric()) ? null : last;
     }
 
     /** Returns the earlier run on RDMA hardware that is in this run's output, archive or baseline, in words; null for none. */

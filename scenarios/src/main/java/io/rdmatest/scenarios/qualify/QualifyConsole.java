@@ -7,6 +7,7 @@ import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.Units;
 import io.rdmatest.report.run.Verdict;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -23,12 +24,22 @@ final class QualifyConsole {
     /** The number of lines that are shown of a dead JVM when another JVM continues the run. */
     private static final int WORDS_IN_BETWEEN = 20;
 
+    /** A narrower terminal shows nothing of use, and is taken for one of this width. */
+    private static final int LEAST_COLUMNS = 20;
+
     private final boolean unicode =
             String.valueOf(System.getProperty("stdout.encoding")).startsWith("UTF-8");
-    private final boolean terminal =
-            System.console() != null && System.console().isTerminal();
+    private final boolean terminal;
     private final PrintStream out;
     private final boolean verbose;
+
+    /** The width of the terminal; 0 if there is none. */
+    private final int columns;
+
+    private final long begun = System.nanoTime();
+
+    /** How long the run will take; null if that is not known. */
+    private @Nullable Duration expected;
 
     /** What the JVM that runs now has said. */
     private final List<String> said = new ArrayList<>();
@@ -49,11 +60,39 @@ final class QualifyConsole {
     private boolean closed;
 
     /**
+     * Makes the console of a run.
+     *
      * @param verbose whether all that a JVM says is shown
+     * @param columns the width of the terminal that {@code out} is; 0 if it is none
      */
-    QualifyConsole(PrintStream out, boolean verbose) {
+    QualifyConsole(PrintStream out, boolean verbose, int columns) {
         this.out = out;
         this.verbose = verbose;
+        this.columns = columns;
+        this.terminal = columns > 0;
+    }
+
+    /** Returns the width of the terminal; 0 if there is none. */
+    int columns() {
+        return columns;
+    }
+
+    /** Returns whether the scenarios that passed are listed at the end, too: a terminal showed them as they ran. */
+    boolean listsAll() {
+        return verbose || !terminal;
+    }
+
+    /** Returns a line that fits into the terminal. */
+    String cut(String line) {
+        return terminal ? RunTable.cut(line, Math.max(columns - 1, LEAST_COLUMNS)) : line;
+    }
+
+    /** Takes the time that the last run of the same kind took, of which the time that is left is an estimate. */
+    synchronized void expect(Duration time) {
+        expected = time;
+        if (!terminal) {
+            print("The last run took %s.".formatted(Units.seconds(time.toMillis())));
+        }
     }
 
     /** Takes a line that a JVM said. */
@@ -183,14 +222,30 @@ final class QualifyConsole {
         out.println((terminal ? "\r\033[K" : "") + line);
     }
 
-    /** Shows how long the scenario that runs has been running, on a terminal. */
+    /** Shows how long the scenario that runs has been running, and about how long the run goes on, on a terminal. */
     synchronized void showLive() {
         if (terminal && !closed) {
-            String what = running == null ? "starting" : running;
-            String text = "%s%s  %.0f s".formatted(count(ended + 1), what, (System.nanoTime() - runningSince) / 1e9);
-            out.print("\r\033[K" + text.substring(0, Math.min(text.length(), 79)));
+            String now = running == null ? "starting" : running;
+            String time = "  %.0f s%s".formatted((System.nanoTime() - runningSince) / 1e9, left());
+            String text = count(ended + 1) + now;
+            int most = Math.max(columns - 1, LEAST_COLUMNS);
+            out.print("\r\033[K"
+                    + RunTable.cut(RunTable.cut(text, Math.max(most - time.length(), LEAST_COLUMNS / 2)) + time, most));
             out.flush();
         }
+    }
+
+    /** Returns about how long the run goes on, as the last run took. */
+    private String left() {
+        if (expected == null) {
+            return "";
+        }
+        long seconds = expected.toSeconds() - (System.nanoTime() - begun) / 1_000_000_000;
+        return seconds <= 0
+                ? ""
+                : seconds < 90
+                        ? ", about %d s left".formatted(seconds)
+                        : ", about %d min left".formatted((seconds + 30) / 60);
     }
 
     /** Shows no more of the run. */

@@ -1,7 +1,6 @@
 package io.rdmatest.scenarios.qualify;
 
 import io.rdmatest.Measurement;
-import io.rdmatest.report.run.Measurements;
 import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.Units;
 import io.rdmatest.report.run.Verdict;
@@ -35,18 +34,25 @@ final class RunTable {
      */
     void print(Run run, @Nullable String differs, String again) {
         out.println();
-        int width = run.scenarios().stream()
+        List<Run.Scenario> listed = run.scenarios().stream()
+                .filter(scenario -> console.listsAll() || scenario.verdict != Verdict.PASSED)
+                .toList();
+        int shown = listed.stream()
                 .mapToInt(scenario -> scenario.name.length())
                 .max()
-                .orElse(8);
-        int shown = Math.clamp(width, 8, 72);
+                .orElse(0);
+        shown = Math.clamp(shown, 8, console.columns() > 0 ? Math.clamp(console.columns() / 2, 8, 72) : 72);
         String row = "%-" + shown + "s  %-7s  %9s  %s";
-        out.println(row.formatted("scenario", "verdict", "time", "measured"));
-        for (Run.Scenario scenario : run.scenarios()) {
-            String name =
-                    scenario.name.length() > shown ? scenario.name.substring(0, shown - 3) + "..." : scenario.name;
-            out.println(
-                    row.formatted(name, scenario.verdict, Units.seconds(scenario.durationMillis), measured(scenario)));
+        if (!listed.isEmpty()) {
+            out.println(console.cut(row.formatted("scenario", "verdict", "time", "measured")));
+        }
+        for (Run.Scenario scenario : listed) {
+            String time = Units.seconds(scenario.durationMillis);
+            out.println(console.cut(row.formatted(cut(scenario.name, shown), scenario.verdict, time, measured(scenario))
+                    .stripTrailing()));
+        }
+        if (listed.size() < run.scenarios().size()) {
+            out.println("The other scenarios passed: -v lists them.");
         }
         for (Run.Scenario scenario : run.scenarios()) {
             List<String> warnings = scenario.getWarnings();
@@ -96,7 +102,7 @@ final class RunTable {
         String shown = Stream.concat(
                         values.stream().filter(value -> Objects.equals(value.percentile(), 50.0)), values.stream())
                 .findFirst()
-                .map(value -> value.name() + " " + Measurements.text(value))
+                .map(value -> value.name() + " " + Units.text(value.value(), value.unit()))
                 .orElse("");
         long verified = scenario.getBytesVerified();
         if (verified > 0) {
@@ -114,7 +120,11 @@ final class RunTable {
 
     /** Returns the first line of a text, cut where a console is not wide enough. */
     static String firstLine(String text) {
-        String line = text.strip().lines().findFirst().orElse("");
-        return line.length() > 160 ? line.substring(0, 157) + "..." : line;
+        return cut(text.strip().lines().findFirst().orElse(""), 160);
+    }
+
+    /** Returns a text that is at most so many characters long: its end is left out if it is longer. */
+    static String cut(String text, int most) {
+        return text.length() > most ? text.substring(0, most - 3) + "..." : text;
     }
 }
