@@ -212,7 +212,7 @@ final class DeviceResolver {
     private FabricDevice found(SeenPort port, GidEntry gid, InetAddress address) {
         RdmaDevice device = port.device();
         Map<String, String> environment = new LinkedHashMap<>();
-        environment.put("host", read(Path.of("/proc/sys/kernel/hostname"), UNKNOWN));
+        environment.put("host", hostName());
         Fabric.machine().ifPresent(machine -> environment.put(ReportKeys.MACHINE, machine));
         environment.put("kernel", read(Path.of("/proc/sys/kernel/osrelease"), UNKNOWN));
         environment.put("rdma-core", rdmaCore());
@@ -256,6 +256,11 @@ final class DeviceResolver {
         } catch (IOException | UncheckedIOException e) {
             return UNKNOWN;
         }
+    }
+
+    /** Returns the name of this host, as uname(2) has it. */
+    static String hostName() {
+        return read(Path.of("/proc/sys/kernel/hostname"), UNKNOWN);
     }
 
     private static String read(Path file, String otherwise) {

@@ -23,6 +23,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.common.ScalarStyle;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.NodeTuple;
@@ -82,6 +83,12 @@ final class FabricReader extends CheckedYaml {
         }
     }
 
+    /** Stands for the name of a node in its other keys. */
+    private static final String NAME_HERE = "{name}";
+
+    /** The keys that only a launched node has. */
+    private static final List<String> OF_LAUNCHED = List.of("launch", "java", "environment");
+
     private final Map<String, Integer> nameLines = new HashMap<>();
     private final Map<NodeAddress, Integer> addressLines = new HashMap<>();
     private String fabric = "";
@@ -91,8 +98,12 @@ final class FabricReader extends CheckedYaml {
         static final NodeAddress NONE = new NodeAddress(null, "");
     }
 
-    private FabricReader(String source) {
+    /** The name of the host that reads the file. */
+    private final String host;
+
+    private FabricReader(String source, String host) {
         super(source);
+        this.host = host;
     }
 
     /**
@@ -104,7 +115,12 @@ final class FabricReader extends CheckedYaml {
      * @throws FabricException with a line {@code source:line:column: …} for each problem
      */
     static Fabric read(String source, String text) {
-        return new FabricReader(source).read(text);
+        return read(source, text, DeviceResolver.hostName());
+    }
+
+    /** Reads a fabric as a host with this name does. */
+    static Fabric read(String source, String text, String host) {
+        return new FabricReader(source, host).read(text);
     }
 
     @Override
@@ -151,16 +167,106 @@ final class FabricReader extends CheckedYaml {
         }
         int before = problemCount();
         var nodes = new ArrayList<io.rdmatest.fabric.Node>();
-        for (Node item : sequence.getValue()) {
+        List<Node> items = sequence.getValue().stream()
+                .flatMap(item -> eachOf(item).stream())
+                .toList();
+        for (Node item : items) {
             node(item, promises).ifPresent(nodes::add);
         }
         if (problemCount() == before && nodes.stream().noneMatch(node -> node.isLocal())) {
-            problem(value, "every node has launch; one node must be this host, that is, have none");
+            problem(
+                    value,
+                    "every node has launch; one node must be this host, that is, have none"
+                            + (sequence.getValue().size() < items.size()
+                                    ? ". Of a list, it is the node with the name of this host, " + host
+                                    : ""));
         }
         if (problemCount() == before) {
-            checkRails(sequence.getValue(), nodes);
+            checkRails(items, nodes);
         }
         return nodes;
+    }
+
+    /**
+     * Returns the nodes for which an item stands: itself, or one for each host of the list that is its name. Of a list, the one
+     * with the name of this host is this host.
+     */
+    private List<Node> eachOf(Node item) {
+        if (!(item instanceof MappingNode mapping)) {
+            return List.of(item);
+        }
+        Node name = mapping.getValue().stream()
+                .filter(entry -> text(entry.getKeyNode()).equals("name"))
+                .map(NodeTuple::getValueNode)
+                .findFirst()
+                .orElse(mapping);
+        if (!HostList.isList(text(name))) {
+            return List.of(named(mapping, text(name), List.of()));
+        }
+        try {
+            return HostList.of(text(name)).stream()
+                    .map(each -> named(mapping, each, plain(each).equals(plain(host)) ? OF_LAUNCHED : List.of()))
+                    .toList();
+        } catch (FabricException e) {
+            problem(name, "name " + e.getMessage());
+            return List.of();
+        }
+    }
+
+    /** Returns the name of a host without its domain. */
+    private static String plain(String host) {
+        return host.split("\\.", 2)[0];
+    }
+
+    /** Returns a copy of a node that has a name and lacks some keys. */
+    private static Node named(MappingNode node, String name, List<String> without) {
+        List<NodeTuple> entries = new ArrayList<>();
+        for (NodeTuple entry : node.getValue()) {
+            String key = text(entry.getKeyNode());
+            if (!without.contains(key)) {
+                Node value = entry.getValueNode();
+                entries.add(new NodeTuple(
+                        entry.getKeyNode(),
+                        key.equals("name") && HostList.isList(text(value))
+                                ? scalar(value, name)
+                                : filled(value, name)));
+            }
+        }
+        return new MappingNode(
+                node.getTag(), true, entries, node.getFlowStyle(), node.getStartMark(), node.getEndMark());
+    }
+
+    /** Returns a part of a node in which {@code {name}} is the node's name. */
+    private static Node filled(Node part, String name) {
+        return switch (part) {
+            case ScalarNode scalar -> {
+                String text = scalar.getValue().replace(NAME_HERE, name);
+                yield text.equals(scalar.getValue()) ? scalar : scalar(scalar, text);
+            }
+            case SequenceNode list ->
+                new SequenceNode(
+                        list.getTag(),
+                        true,
+                        list.getValue().stream().map(item -> filled(item, name)).toList(),
+                        list.getFlowStyle(),
+                        list.getStartMark(),
+                        list.getEndMark());
+            case MappingNode mapping ->
+                new MappingNode(
+                        mapping.getTag(),
+                        true,
+                        mapping.getValue().stream()
+                                .map(entry -> new NodeTuple(entry.getKeyNode(), filled(entry.getValueNode(), name)))
+                                .toList(),
+                        mapping.getFlowStyle(),
+                        mapping.getStartMark(),
+                        mapping.getEndMark());
+            default -> part;
+        };
+    }
+
+    private static ScalarNode scalar(Node of, String text) {
+        return new ScalarNode(Tag.STR, true, text, ScalarStyle.PLAIN, of.getStartMark(), of.getEndMark());
     }
 
     private Optional<io.rdmatest.fabric.Node> node(Node item, Promises ofFabric) {

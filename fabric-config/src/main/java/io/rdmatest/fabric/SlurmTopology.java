@@ -27,7 +27,6 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
  */
 final class SlurmTopology extends CheckedYaml {
 
-    private static final int MOST_HOSTS = 1_000_000;
     private static final int DEEPEST_INCLUDE = 10;
 
     private static final Pattern YAML = Pattern.compile("-\\s+topology\\s*:.*");
@@ -39,8 +38,6 @@ final class SlurmTopology extends CheckedYaml {
             Pattern.compile("(\\w+)\\s*=\\s*(?:\"([^\"]*)\"|((?:[^\\s=\"]*,\\s+)*[^\\s=\"]+))");
 
     private static final List<String> NAMES = List.of("switch", "block", "ring");
-    private static final Pattern BRACKETS = Pattern.compile("([^\\[]*)\\[([^]]*)](.*)");
-    private static final Pattern RANGE = Pattern.compile("(\\d{1,18})(?:-(\\d{1,18}))?");
 
     private final List<String> mistakes;
     private final Set<CabledPort> ports = new LinkedHashSet<>();
@@ -176,59 +173,9 @@ final class SlurmTopology extends CheckedYaml {
                 throw new FabricException("'" + name + "' is no name that a leaf may have");
             }
             CabledPort.Switch leaf = new CabledPort.Switch("slurm", name, CabledPort.plain(name), Set.of(), false);
-            hosts(keys.get("nodes")).forEach(host -> to.add(new CabledPort(host, "", 0, "", leaf)));
+            HostList.of(keys.get("nodes")).forEach(host -> to.add(new CabledPort(host, "", 0, "", leaf)));
         } catch (FabricException e) {
             mistakes.add(where + ": " + e.getMessage());
-        }
-    }
-
-    /** Expands a host list, such as {@code n[01-03,7],login1}. */
-    private static List<String> hosts(String list) {
-        List<String> hosts = new ArrayList<>();
-        int depth = 0;
-        int begin = 0;
-        for (int at = 0; at <= list.length(); at++) {
-            char next = at == list.length() ? ',' : list.charAt(at);
-            depth += next == '[' ? 1 : next == ']' ? -1 : 0;
-            if (next == ',' && depth <= 0 || at == list.length()) {
-                expand(list.substring(begin, at).strip(), hosts);
-                begin = at + 1;
-            }
-        }
-        return hosts;
-    }
-
-    private static void expand(String host, List<String> hosts) {
-        Matcher brackets = BRACKETS.matcher(host);
-        if (!brackets.matches()) {
-            if (host.indexOf('[') >= 0) {
-                throw new FabricException("'" + host + "' is no list of hosts: a bracket is not closed");
-            }
-            if (hosts.size() == MOST_HOSTS) {
-                throw new FabricException("the list of hosts has more than " + MOST_HOSTS);
-            }
-            if (!host.isEmpty()) {
-                hosts.add(host);
-            }
-            return;
-        }
-        for (String part : brackets.group(2).split(",", -1)) {
-            Matcher range = RANGE.matcher(part.strip());
-            if (!range.matches()) {
-                throw new FabricException(
-                        "'" + host + "' is no list of hosts: '" + part + "' is not a number or a range");
-            }
-            String first = range.group(1);
-            long from = Long.parseLong(first);
-            long to = range.group(2) == null ? from : Long.parseLong(range.group(2));
-            if (to < from || to - from >= MOST_HOSTS) {
-                throw new FabricException("'" + host + "' is no list of hosts: the range " + part
-                        + " is empty or has more than " + MOST_HOSTS + " hosts");
-            }
-            for (long number = from; number <= to; number++) {
-                String digits = String.format(Locale.ROOT, "%0" + first.length() + "d", number);
-                expand(brackets.group(1) + digits + brackets.group(3), hosts);
-            }
         }
     }
 }

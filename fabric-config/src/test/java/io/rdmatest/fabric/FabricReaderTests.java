@@ -17,9 +17,96 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class FabricReaderTests {
+
+    private static final String LIST = """
+            fabric: lab
+            nodes:
+              - name: n[08-11],login1
+                launch: [ssh, -J, "jump-{name}", "{name}.example"]
+                environment: { HOST: "{name}" }
+                rails:
+                  rail0: { device: mlx5_0, leaf: "leaf-{name}" }
+                  rail1: { device: mlx5_1 }
+            """;
+
+    @Test
+    void aListOfNamesIsANodeForEachOfThem() {
+        Fabric fabric = FabricReader.read("lab.yaml", LIST, "n09.cluster.example");
+
+        assertThat(fabric.nodes()).extracting(Node::name).containsExactly("n08", "n09", "n10", "n11", "login1");
+        assertThat(fabric.nodes().getLast().launch()).containsExactly("ssh", "-J", "jump-login1", "login1.example");
+        assertThat(fabric.nodes().getLast().environment()).containsExactly(Map.entry("HOST", "login1"));
+        assertThat(fabric.nodes())
+                .allMatch(node -> ("leaf-" + node.name())
+                        .equals(node.onRail("rail0").rail().leaf()));
+    }
+
+    @Test
+    void ofAListOfNamesTheOneOfThisHostIsThisHost() {
+        Fabric fabric = FabricReader.read("lab.yaml", LIST, "n09.cluster.example");
+
+        assertThat(fabric.nodes())
+                .filteredOn(Node::isLocal)
+                .extracting(Node::name)
+                .containsExactly("n09");
+        assertThat(fabric.local().environment()).isEmpty();
+        assertThatThrownBy(() -> FabricReader.read("lab.yaml", LIST, "head"))
+                .hasMessageContaining("lab.yaml:3:3: every node has launch")
+                .hasMessageContaining("the node with the name of this host, head");
+    }
+
+    @Test
+    void theNameOfANodeStandsInItsOtherKeys() {
+        Fabric fabric = FabricReader.read("lab.yaml", """
+                fabric: lab
+                x-common: &common { launch: [srun, -w, "{name}"] }
+                nodes:
+                  - { name: n1 }
+                  - { name: n2, <<: *common }
+                  - { name: n3, <<: *common }
+                """);
+
+        assertThat(fabric.nodes())
+                .extracting(Node::launch)
+                .containsExactly(List.of(), List.of("srun", "-w", "n2"), List.of("srun", "-w", "n3"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "n[1-3]                | n1 n2 n3",
+                "n[001-010/3],m        | n001 n004 n007 n010 m",
+                "r[1-2]n[08,11-12].ib  | r1n08.ib r1n11.ib r1n12.ib r2n08.ib r2n11.ib r2n12.ib",
+                "a,b                   | a b"
+            })
+    void listsOfHostsAreThoseOfClusterShell(String list, String hosts) {
+        assertThat(HostList.of(list)).containsExactly(hosts.split(" "));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "n[3-1]   | the range 3-1 is empty",
+                "n[1-3    | a bracket is not closed",
+                "n[a-c]   | 'a-c' is not a number or a range",
+                "n[1-9/0] | the range 1-9/0 is empty",
+                "n[1-2,2] | name 'n2' is taken by the node in line 3"
+            })
+    void aListThatIsNoneIsOneMistake(String list, String mistake) {
+        assertThatThrownBy(() -> FabricReader.read(
+                        "lab.yaml", "fabric: lab\nnodes:\n  - { name: '" + list + "', launch: [ssh], jva: x }\n", "n1"))
+                .isInstanceOfSatisfying(
+                        FabricException.class,
+                        e -> assertThat(e.problems())
+                                .filteredOn(line -> line.contains(mistake))
+                                .hasSize(1));
+    }
 
     @Test
     void readsEveryKey() {

@@ -67,6 +67,7 @@ public abstract class CheckedYaml {
             throw failure(problems.stream()
                     .sorted(Comparator.comparingInt(Problem::line).thenComparingInt(Problem::column))
                     .map(problem -> source + ":" + problem.line() + ":" + problem.column() + ": " + problem.text())
+                    .distinct()
                     .toList());
         }
     }

@@ -82,6 +82,21 @@ public final class Qualify implements Callable<Integer> {
     private @Nullable String fabric;
 
     @Option(
+            names = "--hosts",
+            paramLabel = "LIST",
+            description =
+                    "Qualify the fabric of these hosts, such as n[01-16], without a fabric file: ssh reaches them, and each"
+                            + " is measured on its first active port. One of them is this host.")
+    private @Nullable String hosts;
+
+    @Option(
+            names = "--slurm",
+            description =
+                    "Qualify the fabric of the hosts of this allocation of Slurm, without a fabric file: srun reaches"
+                            + " them. One of them is this host.")
+    private boolean slurm;
+
+    @Option(
             names = "--server",
             paramLabel = "NODE",
             description = "The node of the fabric that servers and receivers run on"
@@ -334,6 +349,10 @@ public final class Qualify implements Callable<Integer> {
         }
         Path reports = part ? LastRun.partial(whole) : whole;
         // An option and a setting may have the same meaning. The option takes precedence.
+        String mistake = nameHosts();
+        if (mistake != null) {
+            return usage(mistake);
+        }
         String fabric = setting(FabricConfiguration.FABRIC, this.fabric);
         String rail = setting(FabricConfiguration.RAIL, this.rail);
         String device = setting(FabricConfiguration.DEVICE, this.device);
@@ -468,6 +487,37 @@ public final class Qualify implements Callable<Integer> {
         jvms.run(journal, results, earlier, about, new Thread(() -> ending.finish(true), "qualify-interrupted"));
         ending.finish(false);
         return ending.status();
+    }
+
+    /**
+     * Writes the fabric file of --hosts or --slurm, which becomes the fabric. Returns the mistake in the options; null if there is
+     * none.
+     */
+    private @Nullable String nameHosts() throws IOException {
+        if (hosts == null && !slurm) {
+            return null;
+        }
+        if (fabric != null || hosts != null && slurm) {
+            return "--fabric, --hosts and --slurm each name the nodes: leave out all but one";
+        }
+        String list = slurm ? System.getenv("SLURM_JOB_NODELIST") : hosts;
+        if (list == null) {
+            return "--slurm runs within an allocation: SLURM_JOB_NODELIST is not set; run it by sbatch or salloc, or name the"
+                    + " hosts with --hosts";
+        }
+        Path file = work.resolve(slurm ? "slurm.yaml" : "hosts.yaml");
+        Files.createDirectories(work);
+        Files.writeString(file, """
+                fabric: %s
+                nodes:
+                  - name: '%s'
+                    launch: [%s, '{name}']
+                """.formatted(
+                        slurm ? "slurm" : "hosts",
+                        list.replace("'", "''"),
+                        slurm ? "srun, --overlap, -N1, -n1, -w" : "ssh, -o, BatchMode=yes"));
+        fabric = file.toString();
+        return null;
     }
 
     private int unwritable(Path folder, String why) {

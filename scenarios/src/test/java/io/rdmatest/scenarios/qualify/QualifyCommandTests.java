@@ -2,15 +2,20 @@ package io.rdmatest.scenarios.qualify;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.Node;
 import io.rdmatest.report.Forked;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** How {@code ./qualify} starts the JVM of the scenarios, which here only says how, and runs nothing. */
 class QualifyCommandTests {
@@ -75,6 +80,46 @@ class QualifyCommandTests {
                 .contains("RDMA_VM_NODES=2")
                 .filteredOn(argument -> argument.matches("-Drdma\\.(fabric|device)=.*"))
                 .containsExactlyInAnyOrder("-Drdma.fabric=microvm-2", "-Drdma.device=rxe7");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--hosts, ssh -o BatchMode=yes", "--slurm, srun --overlap -N1 -n1 -w"})
+    void hostsNeedNoFabricFile(String option, String launch) throws Exception {
+        String here = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+        String list = here + ",node[08-10]";
+        Ended ended = option.equals("--slurm")
+                ? qualify(Map.of("SLURM_JOB_NODELIST", list), option)
+                : qualify(Map.of(), option, list);
+
+        assertThat(ended.status()).as(ended.output()).isEqualTo(3);
+        String name = asked().stream()
+                .filter(argument -> argument.startsWith("-Drdma.fabric="))
+                .findFirst()
+                .orElseThrow()
+                .substring("-Drdma.fabric=".length());
+        Fabric fabric = Fabric.load(name);
+        assertThat(fabric.nodes()).extracting(Node::name).containsExactly(here, "node08", "node09", "node10");
+        assertThat(fabric.local().name()).isEqualTo(here);
+        assertThat(fabric.nodes().getLast().launch())
+                .isEqualTo(Stream.concat(Stream.of(launch.split(" ")), Stream.of("node10"))
+                        .toList());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--slurm                     | SLURM_JOB_NODELIST is not set",
+                "--hosts n[1-2] --fabric lab | --fabric, --hosts and --slurm each name the nodes",
+                "--hosts n[1-2] --slurm      | --fabric, --hosts and --slurm each name the nodes",
+                "--hosts n[1-2              | a bracket is not closed",
+                "--hosts n[1-2],m            | Of a list, it is the node with the name of this host"
+            })
+    void hostsThatAreNoneAreWrongUsage(String options, String message) throws Exception {
+        Ended ended = qualify(Map.of(), options.split(" +"));
+
+        assertThat(ended.status()).as(ended.output()).isEqualTo(2);
+        assertThat(ended.output()).contains(message);
     }
 
     @Test
