@@ -28,7 +28,7 @@ class WriteIT {
         connection
                 .client()
                 .queuePair()
-                .postWrite(1, source, 0, size, target.address(), target.rkey(), SendFlag.SIGNALED);
+                .postWrite(1, source, target.remote().slice(0, size), SendFlag.SIGNALED);
         connection.client().sendQueue().awaitSuccess(Duration.ofSeconds(15));
         pattern.verify(target.bytes().asSlice(0, size));
     }

@@ -312,6 +312,11 @@ public final class MemoryRegion extends VerbsObject {
         return address + Objects.checkFromIndexSize(offset, 0, size);
     }
 
+    /** Returns the whole region, as a peer names it. */
+    public RemoteMemory remote() {
+        return new RemoteMemory(address, rkey, size);
+    }
+
     /** Returns the size in bytes; Long.MAX_VALUE for the whole address space. */
     public long size() {
         return size;

@@ -626,6 +626,19 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
+     * Posts an RDMA WRITE over the whole of a peer's memory.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory with the data, from its beginning
+     * @param target the peer's memory; its length is that of the message
+     * @param flags how it is carried out
+     * @throws IndexOutOfBoundsException if the region is shorter than the target
+     */
+    public void postWrite(long wrId, MemoryRegion region, RemoteMemory target, SendFlag... flags) {
+        postWrite(wrId, region, 0, target.messageLength(), target.address(), target.rkey(), flags);
+    }
+
+    /**
      * Posts an RDMA WRITE with immediate data, which consumes a receive of the peer.
      *
      * @param wrId comes back in the completion
@@ -660,6 +673,22 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
+     * Posts an RDMA WRITE with immediate data over the whole of a peer's memory. It consumes a receive of the peer.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory with the data, from its beginning
+     * @param target the peer's memory; its length is that of the message
+     * @param immediate host order
+     * @param flags how it is carried out
+     * @throws IndexOutOfBoundsException if the region is shorter than the target
+     */
+    public void postWriteWithImmediate(
+            long wrId, MemoryRegion region, RemoteMemory target, int immediate, SendFlag... flags) {
+        postWriteWithImmediate(
+                wrId, region, 0, target.messageLength(), target.address(), target.rkey(), immediate, flags);
+    }
+
+    /**
      * Posts an RDMA READ.
      *
      * @param wrId comes back in the completion
@@ -678,6 +707,19 @@ public final class QueuePair extends VerbsObject {
         } finally {
             endSingle();
         }
+    }
+
+    /**
+     * Posts an RDMA READ of the whole of a peer's memory.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory to read into, from its beginning
+     * @param source the peer's memory; its length is that of the message
+     * @param flags how it is carried out
+     * @throws IndexOutOfBoundsException if the region is shorter than the source
+     */
+    public void postRead(long wrId, MemoryRegion region, RemoteMemory source, SendFlag... flags) {
+        postRead(wrId, region, 0, source.messageLength(), source.address(), source.rkey(), flags);
     }
 
     /**

@@ -23,6 +23,7 @@ import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.RdmaDevice;
+import io.rdmatest.verbs.RemoteMemory;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.SharedReceiveQueue;
@@ -112,6 +113,22 @@ class DataPathTestCase {
                             SendFlag.SIGNALED);
             pair.cqA().awaitSuccess(Standin.SOON);
             assertThat(bytes(pair.mrA(), 2048, 64)).isEqualTo(bytes(pair.mrA(), 0, 64));
+
+            RemoteMemory far = pair.mrB().remote();
+            assertThat(far.length()).isEqualTo(pair.mrB().size());
+            pair.a().postWrite(6, pair.mrA(), far.slice(2048, 64), SendFlag.SIGNALED);
+            pair.cqA().awaitSuccess(Standin.SOON);
+            assertThat(bytes(pair.mrB(), 2048, 64)).isEqualTo(bytes(pair.mrA(), 0, 64));
+            pair.mrA().fill((byte) 0);
+            pair.a().postRead(7, pair.mrA(), far.slice(2048, 64), SendFlag.SIGNALED);
+            pair.cqA().awaitSuccess(Standin.SOON);
+            assertThat(bytes(pair.mrA(), 0, 64)).isEqualTo(bytes(pair.mrB(), 2048, 64));
+            pair.b().postReceive(8, pair.mrB(), 0, 64);
+            pair.a().postWriteWithImmediate(9, pair.mrA(), far.slice(3072, 8), 42, SendFlag.SIGNALED);
+            pair.cqA().awaitSuccess(Standin.SOON);
+            assertThat(pair.cqB().awaitSuccess(Standin.SOON).immediate()).isEqualTo(42);
+            assertThatThrownBy(() -> pair.a().postWrite(10, pair.mrA(), new RemoteMemory(0, 1, far.length() + 1)))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
 
             counter.bytes().set(JAVA_LONG, 0, 40L);
             pair.a().postFetchAndAdd(5, pair.mrA(), 0, counter.address(), counter.rkey(), 2, SendFlag.SIGNALED);

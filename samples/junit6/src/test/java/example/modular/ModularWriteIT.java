@@ -39,10 +39,7 @@ class ModularWriteIT {
     private static void write(Connection connection, MemoryRegion source, MemoryRegion target) {
         DataPattern pattern = DataPattern.of(6);
         pattern.fill(source.bytes());
-        connection
-                .client()
-                .queuePair()
-                .postWrite(1, source, 0, (int) source.size(), target.address(), target.rkey(), SendFlag.SIGNALED);
+        connection.client().queuePair().postWrite(1, source, target.remote(), SendFlag.SIGNALED);
         connection.client().sendQueue().awaitSuccess(Duration.ofSeconds(15));
         pattern.verify(target.bytes());
     }

@@ -14,6 +14,7 @@ import io.rdmatest.scenarios.rping.RpingMessage;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.RemoteMemory;
 import io.rdmatest.verbs.SendFlag;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -412,7 +413,7 @@ public final class PingPongRoles {
             MemoryRegion source = region(out);
             int slot = slot(iteration);
             SendFlag[] flags = plan.inline() ? SIGNALED_INLINE : SIGNALED;
-            RemoteBuffer remote = remote(link);
+            RemoteMemory remote = remote(link);
             switch (plan.operation()) {
                 case SEND -> link.queuePair().postSend(iteration, source, slot, plan.size(), flags);
                 case SEND_WITH_IMMEDIATE ->
@@ -424,8 +425,8 @@ public final class PingPongRoles {
                                     source,
                                     slot,
                                     plan.size() + 1,
-                                    remote.address + slot,
-                                    remote.rkey,
+                                    remote.address() + slot,
+                                    remote.rkey(),
                                     flags);
                 case WRITE_WITH_IMMEDIATE ->
                     link.queuePair()
@@ -434,8 +435,8 @@ public final class PingPongRoles {
                                     source,
                                     slot,
                                     plan.size(),
-                                    remote.address + slot,
-                                    remote.rkey,
+                                    remote.address() + slot,
+                                    remote.rkey(),
                                     ~iteration,
                                     flags);
                 case READ, FETCH_AND_ADD, COMPARE_AND_SWAP -> throw new IllegalStateException("one-sided");
@@ -517,16 +518,17 @@ public final class PingPongRoles {
         private Result driveOneSided(RcLink link) {
             MemoryRegion local = region(out);
             MemorySegment data = local.bytes().asSlice(0, plan.size());
-            RemoteBuffer remote = remote(link);
+            RemoteMemory remote = remote(link);
             long value = 0;
             for (int i = 0; i < plan.iterations(); i++) {
                 local.fill((byte) 0x5a);
                 long start = System.nanoTime();
                 switch (plan.operation()) {
                     case READ ->
-                        link.queuePair().postRead(i, local, 0, plan.size(), remote.address, remote.rkey, SIGNALED);
+                        link.queuePair().postRead(i, local, 0, plan.size(), remote.address(), remote.rkey(), SIGNALED);
                     case FETCH_AND_ADD ->
-                        link.queuePair().postFetchAndAdd(i, local, 0, remote.address, remote.rkey, i + 1L, SIGNALED);
+                        link.queuePair()
+                                .postFetchAndAdd(i, local, 0, remote.address(), remote.rkey(), i + 1L, SIGNALED);
                     case COMPARE_AND_SWAP ->
                         // Every fourth one compares with another value and must not change the word.
                         link.queuePair()
@@ -534,8 +536,8 @@ public final class PingPongRoles {
                                         i,
                                         local,
                                         0,
-                                        remote.address,
-                                        remote.rkey,
+                                        remote.address(),
+                                        remote.rkey(),
                                         misses(i) ? ~value : value,
                                         swapValue(i),
                                         SIGNALED);
@@ -592,17 +594,15 @@ public final class PingPongRoles {
             return new Result(plan.iterations(), bytesVerified, latencies);
         }
 
-        private record RemoteBuffer(long address, int rkey) {}
+        private @Nullable RemoteMemory remoteMemory;
 
-        private @Nullable RemoteBuffer remoteBuffer;
-
-        private RemoteBuffer remote(RcLink link) {
-            RemoteBuffer known = remoteBuffer;
+        private RemoteMemory remote(RcLink link) {
+            RemoteMemory known = remoteMemory;
             if (known == null) {
                 RpingMessage message = RpingMessage.readFrom(
                         MemorySegment.ofArray(link.peerData()).asSlice(0, RpingMessage.SIZE));
-                known = new RemoteBuffer(message.address(), message.rkey());
-                remoteBuffer = known;
+                known = new RemoteMemory(message.address(), message.rkey(), Integer.toUnsignedLong(message.length()));
+                remoteMemory = known;
             }
             return known;
         }
