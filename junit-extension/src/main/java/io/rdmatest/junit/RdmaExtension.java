@@ -43,6 +43,11 @@ import org.junit.jupiter.api.extension.Extension;
  */
 public abstract sealed class RdmaExtension implements Extension permits RdmaTestExtension {
 
+    static {
+        // A field is initialized before JUnit looks at annotations.
+        JUnitVersion ignored = new JUnitVersion();
+    }
+
     static final RdmaEngine ENGINE = ServiceLoader.load(RdmaEngine.class, RdmaEngine.class.getClassLoader())
             .findFirst()
             .orElseThrow(() -> new IllegalStateException("The service " + RdmaEngine.class.getName()

@@ -54,6 +54,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @Test
 @Tag(RdmaTest.TAG)
 @ResourceLock(value = RdmaTest.DEVICE_LOCK, mode = ResourceAccessMode.READ)
+@ExtendWith(JUnitVersion.class)
 @ExtendWith(RdmaTestExtension.class)
 public @interface RdmaTest {
 

@@ -44,10 +44,7 @@ class AnnotationsDocsIT {
     void bytesArrive(Connection connection, @Registered MemoryRegion source, @Registered MemoryRegion target) {
         DataPattern pattern = DataPattern.of(42);
         pattern.fill(source.bytes());
-        connection
-                .client()
-                .queuePair()
-                .postWrite(1, source, 0, (int) source.size(), target.address(), target.rkey(), SendFlag.SIGNALED);
+        connection.client().queuePair().postWrite(1, source, target.remote(), SendFlag.SIGNALED);
         connection.client().sendQueue().awaitSuccess(Duration.ofSeconds(10));
         pattern.verify(target.bytes());
     }
@@ -59,10 +56,7 @@ class AnnotationsDocsIT {
     void bytesArriveInSize(int size, Connection connection, MemoryRegion source, MemoryRegion target) {
         DataPattern pattern = DataPattern.of(size);
         pattern.fill(source.bytes().asSlice(0, size));
-        connection
-                .client()
-                .queuePair()
-                .postWrite(1, source, 0, size, target.address(), target.rkey(), SendFlag.SIGNALED);
+        connection.client().queuePair().postWrite(1, source, target.remote().slice(0, size), SendFlag.SIGNALED);
         connection.client().sendQueue().awaitSuccess(Duration.ofSeconds(10));
         pattern.verify(target.bytes().asSlice(0, size));
     }

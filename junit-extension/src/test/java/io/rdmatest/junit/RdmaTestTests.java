@@ -3,6 +3,10 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.ReportKeys;
+import io.rdmatest.junit.params.EachSize;
+import io.rdmatest.junit.params.RdmaParameterizedTest;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
@@ -12,6 +16,13 @@ import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestTemplate;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
+import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -112,5 +123,104 @@ class RdmaTestTests {
     void resolvesConstructorParameters() {
         assertThat(Run.withoutDevice(ConstructorTestCase.class).entries())
                 .contains(Map.of(ReportKeys.PARAMETER, "by", ReportKeys.VALUE, "constructor"));
+    }
+
+    static class TwoKindsTestCase {
+        @RdmaTest
+        @ParameterizedTest
+        @ValueSource(ints = {1, 2})
+        void parameterised(int size) {}
+
+        @RdmaTest
+        @RepeatedTest(2)
+        void repeated() {}
+
+        @RdmaTest
+        @TestFactory
+        Stream<DynamicTest> dynamic() {
+            return Stream.of();
+        }
+
+        @RdmaTest
+        @TestTemplate
+        @ExtendWith(OnceProvider.class)
+        void template() {}
+
+        @RdmaTest
+        @RdmaParameterizedTest
+        void each(@EachSize(from = "1B", to = "2B") long size) {}
+
+        @RdmaTest
+        @Test
+        void same() {}
+    }
+
+    /** Makes one invocation of a template. */
+    static class OnceProvider implements TestTemplateInvocationContextProvider {
+        @Override
+        public boolean supportsTestTemplate(ExtensionContext context) {
+            return true;
+        }
+
+        @Override
+        public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
+            return Stream.of(new TestTemplateInvocationContext() {});
+        }
+    }
+
+    @Test
+    void refusesToBeOneOfTwoKindsOfTestOnAMethod() {
+        Run run = Run.withoutDevice(TwoKindsTestCase.class);
+        assertThat(run.succeeded()).containsExactly("same()");
+        assertThat(run.failures())
+                .extracting(Throwable::getMessage)
+                .containsOnly(
+                        twoKinds("parameterised", "ParameterizedTest"),
+                        twoKinds("repeated", "RepeatedTest"),
+                        twoKinds("dynamic", "TestFactory"),
+                        twoKinds("template", "TestTemplate"),
+                        twoKinds("each", "RdmaParameterizedTest"));
+    }
+
+    private static String twoKinds(String method, String other) {
+        return "@RdmaTest on method TwoKindsTestCase." + method + " is a @Test of its own, beside @" + other
+                + ": put @RdmaTest on the class instead";
+    }
+
+    /** Stands for those of Mockito and Spring, which say nothing of the extension that they belong to. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Mocked {}
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Nullable {}
+
+    static class MockedResolver implements ParameterResolver {
+        @Override
+        public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+            return parameter.isAnnotated(Mocked.class);
+        }
+
+        @Override
+        public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+            return new RdmaReport(entry -> {});
+        }
+    }
+
+    @RdmaTest
+    @ExtendWith(MockedResolver.class)
+    static class OthersTestCase {
+        @RdmaTest
+        void asks(@Mocked RdmaReport mocked, RdmaReport report, @Nullable RdmaReport nullable) {
+            mocked.parameter("of", "others");
+            report.parameter("of", "this");
+            nullable.parameter("of", "this too");
+        }
+    }
+
+    @Test
+    void leavesParametersWithTheAnnotationsOfOthersAlone() {
+        Run run = Run.withoutDevice(OthersTestCase.class).allSucceeded(1);
+        assertThat(run.entries().stream().map(e -> e.get(ReportKeys.VALUE)).filter(Objects::nonNull))
+                .containsExactly("this", "this too");
     }
 }

@@ -90,6 +90,15 @@ public record Run(EngineExecutionResults results) {
                 .toList();
     }
 
+    /** Returns the failures of all tests and containers. */
+    public List<Throwable> failures() {
+        return results.allEvents().failed().stream()
+                .map(event -> event.getRequiredPayload(TestExecutionResult.class)
+                        .getThrowable()
+                        .orElseThrow())
+                .toList();
+    }
+
     /** Returns the failure of the only test or container with this method name or display name. */
     public Throwable failure(String name) {
         Event event = results.allEvents().finished().stream()

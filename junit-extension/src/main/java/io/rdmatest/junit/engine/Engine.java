@@ -7,14 +7,21 @@ import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RdmaEngine;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaResources;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.RdmaTestPlugin;
+import java.lang.annotation.Annotation;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
+import java.lang.reflect.Method;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.TestTemplate;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
+import org.junit.jupiter.api.extension.ExtensionConfigurationException;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.InvocationInterceptor.Invocation;
 import org.junit.jupiter.api.extension.ParameterContext;
@@ -103,6 +110,7 @@ public final class Engine implements RdmaEngine {
     public void beforeEach(ExtensionContext context) throws Exception {
         // An extension that is registered in a field of the instance is not asked for its condition.
         Life.of(context).actToTheEnd();
+        context.getTestMethod().ifPresent(Engine::refuseTwoKindsOfTest);
         Configuration configuration = Configuration.of(context);
         configuration.timeout();
         RunDevice device = RunDevice.of(context);
@@ -122,6 +130,23 @@ public final class Engine implements RdmaEngine {
             ProvidedFields.fillInstances(context);
         });
         Plugins.before(context, RdmaTestPlugin::beforeEach);
+    }
+
+    /** JUnit would run the method once for each of its annotations that make a test of it. */
+    private static void refuseTwoKindsOfTest(Method method) {
+        if (!AnnotationSupport.isAnnotated(method, RdmaTest.class)) {
+            return;
+        }
+        for (Annotation annotation : method.getAnnotations()) {
+            Class<? extends Annotation> type = annotation.annotationType();
+            if (Stream.of(TestTemplate.class, TestFactory.class)
+                    .anyMatch(kind -> type == kind || AnnotationSupport.isAnnotated(type, kind))) {
+                throw new ExtensionConfigurationException("@RdmaTest on method "
+                        + method.getDeclaringClass().getSimpleName() + "." + method.getName()
+                        + " is a @Test of its own, beside @" + type.getSimpleName()
+                        + ": put @RdmaTest on the class instead");
+            }
+        }
     }
 
     @Override
@@ -191,6 +216,7 @@ public final class Engine implements RdmaEngine {
                         || Provision.supports(site(parameter))
                         || AnnotationSupport.isAnnotated(parameter.getParameter(), ParameterSource.class)
                         || Plugins.of(parameter.getParameter().getType()).isPresent())
+                && !Qualifiers.areOfOthers(parameter.getParameter())
                 && !Taken.is(parameter, context);
     }
 

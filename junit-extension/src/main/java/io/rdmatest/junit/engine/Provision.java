@@ -169,7 +169,7 @@ public final class Provision {
         return wider && scoped.isEmpty() ? Resources.life(widest, context) : life;
     }
 
-    /** Two queue pairs are the client and the server of one connection, in this order. */
+    /** Two queue pairs are the client and the server of one connection, in this order where no annotation tells them apart. */
     private QueuePair sideOfConnection(Resources resources, RunDevice device) {
         List<Site> pair = site.siblings().stream()
                 .filter(other -> other.type() == QueuePair.class)
@@ -187,9 +187,8 @@ public final class Provision {
                     pair.getFirst().where() + " and " + pair.getLast().name()
                             + " are the two sides of one connection, and can't be on different devices: annotate both alike");
         }
-        boolean client = pair.getFirst().equals(site);
         Connection connection = connection(resources, device, 0);
-        return (client ? connection.client() : connection.server()).queuePair();
+        return (Qualifiers.isClient(site) ? connection.client() : connection.server()).queuePair();
     }
 
     private Connection connection(Resources resources, RunDevice device, int number) {

@@ -3,6 +3,7 @@ package io.rdmatest.junit.engine;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaException;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.Client;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.ConnectionSpec;
@@ -13,6 +14,7 @@ import io.rdmatest.junit.Quantity;
 import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.Registered;
 import io.rdmatest.junit.Scoped;
+import io.rdmatest.junit.Server;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
@@ -26,6 +28,7 @@ import io.rdmatest.verbs.SharedReceiveQueue;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -61,11 +64,17 @@ public final class Qualifiers {
     private static final Map<Class<? extends Annotation>, Set<Class<?>>> BELONGS_TO = Map.of(
             Registered.class, Set.of(MemoryRegion.class),
             ConnectionSpec.class, Set.of(Connection.class, QueuePair.class),
+            Client.class, Set.of(QueuePair.class),
+            Server.class, Set.of(QueuePair.class),
             OnDevice.class, ON_DEVICE);
 
     private static final Set<Class<? extends Annotation>> ALL = Stream.concat(
                     BELONGS_TO.keySet().stream(), Stream.of(Scoped.class))
             .collect(Collectors.toUnmodifiableSet());
+
+    /** Annotations for compilers, which give a parameter no value. Many projects have their own, so the package does not count. */
+    private static final Set<String> FOR_COMPILERS =
+            Set.of("CheckForNull", "Deprecated", "NonNull", "Nonnull", "NotNull", "Nullable");
 
     /** What {@link Registered @Registered} says. */
     record Memory(long size, MemoryPlacement placement, Access[] access) {}
@@ -75,6 +84,15 @@ public final class Qualifiers {
     /** Tells whether a qualifier stands at the site: on a type that it does not fit it gets a message of its own. */
     static boolean areOn(AnnotatedElement element) {
         return ALL.stream().anyMatch(a -> AnnotationSupport.isAnnotated(element, a));
+    }
+
+    /** Tells whether a parameter carries another extension's annotation and none of this project. */
+    static boolean areOfOthers(AnnotatedElement element) {
+        return !areOn(element)
+                && !AnnotationSupport.isAnnotated(element, ParameterSource.class)
+                && Arrays.stream(element.getAnnotations())
+                        .anyMatch(
+                                a -> !FOR_COMPILERS.contains(a.annotationType().getSimpleName()));
     }
 
     /** Checks whatever can be known without a device. */
@@ -91,6 +109,12 @@ public final class Qualifiers {
             Memory ignored = memory(site);
         } else if (site.type() == Connection.class || site.type() == QueuePair.class) {
             ConnectionOptions ignored = connection(site, context);
+        }
+        boolean twice = Stream.of(Client.class, Server.class)
+                .anyMatch(a -> sides(site).stream().filter(side -> side.has(a)).count() > 1);
+        if (twice || site.has(Client.class) && site.has(Server.class)) {
+            throw new ParameterResolutionException(site.where()
+                    + " is one of the two sides of a connection: annotate one with @Client and the other with @Server");
         }
         if (Selection.on(site.element()).isPresent()) {
             RunDevice ignored = RunDevice.of(site, context);
@@ -162,6 +186,14 @@ public final class Qualifiers {
                         .filter(other -> other.type() == QueuePair.class)
                         .toList()
                 : List.of(site);
+    }
+
+    /** Tells whether a queue pair is to be the client's. The first of two is, where no annotation says otherwise. */
+    static boolean isClient(Site site) {
+        List<Site> pair = sides(site);
+        boolean firstIsClient =
+                !pair.getFirst().has(Server.class) && !pair.getLast().has(Client.class);
+        return pair.getFirst().equals(site) == firstIsClient;
     }
 
     /** Returns what the connections of a test are like that asks for them while it runs. */

@@ -4,6 +4,7 @@ import io.rdmatest.Cause;
 import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.Promises;
 import io.rdmatest.junit.FabricError;
+import io.rdmatest.junit.JUnitVersion;
 import io.rdmatest.junit.RdmaConfiguration;
 import java.lang.annotation.Annotation;
 import java.lang.annotation.Inherited;
@@ -57,6 +58,7 @@ public abstract class RequirementCondition<A extends Annotation> implements Exec
      * @param ofDevice whether there is nothing to say without a device
      */
     public RequirementCondition(Class<A> type, boolean ofDevice) {
+        JUnitVersion ignored = new JUnitVersion();
         this.type = type;
         this.ofDevice = ofDevice;
     }

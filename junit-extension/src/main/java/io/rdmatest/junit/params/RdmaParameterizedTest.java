@@ -1,5 +1,6 @@
 package io.rdmatest.junit.params;
 
+import io.rdmatest.junit.JUnitVersion;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.RdmaTestExtension;
 import java.lang.annotation.Documented;
@@ -47,6 +48,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @TestTemplate
 @Tag(RdmaTest.TAG)
 @ResourceLock(value = RdmaTest.DEVICE_LOCK, mode = ResourceAccessMode.READ)
+@ExtendWith(JUnitVersion.class)
 @ExtendWith(RdmaTestExtension.class)
 @ExtendWith(RdmaParameterizedTestExtension.class)
 public @interface RdmaParameterizedTest {

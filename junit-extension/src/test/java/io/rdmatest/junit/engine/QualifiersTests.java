@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
+import io.rdmatest.junit.Client;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.ConnectionSpec;
@@ -19,10 +20,12 @@ import io.rdmatest.junit.Registered;
 import io.rdmatest.junit.ResourceScope;
 import io.rdmatest.junit.Run;
 import io.rdmatest.junit.Scoped;
+import io.rdmatest.junit.Server;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -73,6 +76,15 @@ class QualifiersTests {
         void twoModes(@ConnectionSpec(mode = {ConnectionMode.RDMA_CM, ConnectionMode.RAW}) Connection connection) {}
 
         @RdmaTest
+        void twoClients(@Client QueuePair one, @Client QueuePair other) {}
+
+        @RdmaTest
+        void bothSides(@Client @Server QueuePair one, QueuePair other) {}
+
+        @RdmaTest
+        void sideOfAConnection(@Server Connection connection) {}
+
+        @RdmaTest
         void wrongSecond(MemoryRegion first, @Registered(size = "0") MemoryRegion second) {}
     }
 
@@ -84,6 +96,14 @@ class QualifiersTests {
                 .hasMessageContaining("is 0, and must be at least 1");
         assertThat(run.failure("noSegments"))
                 .hasMessageContaining("@ConnectionSpec(maxSge) for parameter client of WrongValuesTestCase.noSegments");
+        assertThat(run.failure("twoClients"))
+                .hasMessageContaining(
+                        "parameter one of WrongValuesTestCase.twoClients is one of the two sides of a connection:"
+                                + " annotate one with @Client and the other with @Server");
+        assertThat(run.failure("bothSides"))
+                .hasMessageContaining("annotate one with @Client and the other with @Server");
+        assertThat(run.failure("sideOfAConnection"))
+                .hasMessageContaining("@Server belongs on a QueuePair parameter, and parameter connection of");
         assertThat(run.failure("negativeInline")).hasMessageContaining("is -2, and must be at least 0");
         assertThat(run.failure("oddAlignment"))
                 .hasMessageContaining("@Registered(alignment) on parameter region of WrongValuesTestCase.oddAlignment")
@@ -265,5 +285,32 @@ class QualifiersTests {
     @Test
     void programmaticResourcesNeedATest() {
         assertThat(Run.withoutDevice(NobodyAsksTestCase.class).succeeded()).hasSize(1);
+    }
+
+    /** Never run: its methods are looked at. */
+    private static final class Sides {
+        void unnamed(QueuePair client, QueuePair server) {}
+
+        void named(@Server QueuePair server, @Client QueuePair client) {}
+
+        void oneNamed(@Server QueuePair server, MemoryRegion region, QueuePair client) {}
+
+        void otherNamed(QueuePair server, @Client QueuePair client) {}
+
+        void asUsual(@Client QueuePair client, QueuePair server) {}
+    }
+
+    @Test
+    void theFirstOfTwoQueuePairsIsTheClientUnlessAnAnnotationSaysOtherwise() {
+        for (Method method : Sides.class.getDeclaredMethods()) {
+            for (int i = 0; i < method.getParameterCount(); i++) {
+                Site site = Site.of(method, i);
+                if (site.type() == QueuePair.class) {
+                    assertThat(Qualifiers.isClient(site))
+                            .as(site.where())
+                            .isEqualTo(site.name().equals("client"));
+                }
+            }
+        }
     }
 }
