@@ -5,6 +5,7 @@ import org.jspecify.annotations.NullMarked;
 module io.rdmatest.fabric {
     requires transitive io.rdmatest.core;
     requires static org.jspecify;
+    requires static com.fasterxml.jackson.databind;
     requires org.snakeyaml.engine;
 
     exports io.rdmatest.fabric;

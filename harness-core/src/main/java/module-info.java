@@ -10,7 +10,8 @@ import org.jspecify.annotations.NullMarked;
 @NullMarked
 module io.rdmatest.core {
     requires static org.jspecify;
-    requires transitive com.fasterxml.jackson.databind;
+    // Of io.rdmatest.peer only. With "transitive" the compiler wants it of every module that requires this one.
+    requires static com.fasterxml.jackson.databind;
 
     exports io.rdmatest;
     exports io.rdmatest.cm;

@@ -150,6 +150,37 @@ class DependencyDirectionTests {
                 .isInstanceOf(AssertionError.class);
     }
 
+    /** Tests of other projects have other versions of it, or none. */
+    @Test
+    void whatTestsNeedIsFreeOfJackson() {
+        String databind = "com.fasterxml.jackson..";
+        noClasses()
+                .that()
+                .resideInAnyPackage(EXTENSION)
+                .or()
+                .haveFullyQualifiedName("io.rdmatest.fabric.FabricReader")
+                .should()
+                .transitivelyDependOnClassesThat()
+                .resideInAPackage(databind)
+                .check(classes);
+        noClasses()
+                .that()
+                .resideInAnyPackage(CORE)
+                .and()
+                .resideOutsideOfPackage("io.rdmatest.peer..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(databind)
+                .check(classes);
+        assertThat(catching(noClasses()
+                        .that()
+                        .haveFullyQualifiedName("io.rdmatest.fabric.FabricLeaves")
+                        .should()
+                        .transitivelyDependOnClassesThat()
+                        .resideInAPackage(databind)))
+                .isInstanceOf(AssertionError.class);
+    }
+
     @Test
     void onlyTheReportsKnowAllure() {
         noClasses()
