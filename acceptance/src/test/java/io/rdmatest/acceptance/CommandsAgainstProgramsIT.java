@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * {@code ./rdmatest} against the C programs: in one virtual machine, and from one of two hosts to the other, on which nothing
  * but rdma-core is used. One pair of machines runs all of it, one exchange after the other.
  */
-@Tag("machine")
+@Tag("machines")
 @EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 12, unit = TimeUnit.MINUTES)
 class CommandsAgainstProgramsIT {

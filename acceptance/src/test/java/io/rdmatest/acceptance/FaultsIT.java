@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Faults on purpose between two virtual machines on one segment. All run in one pair of machines, which is booted once; what
  * became of each is a test here.
  */
-@Tag("two-nodes")
+@Tag("machines")
 @EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
 class FaultsIT {

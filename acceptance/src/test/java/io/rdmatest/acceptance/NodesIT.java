@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Roles on two nodes, which are virtual machines on one segment that are booted once; the agent is the jar that the build made.
  */
-@Tag("two-nodes")
+@Tag("machines")
 @EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
 class NodesIT {

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * All pairs of four virtual machines on one segment, which are booted once. Node b has one fault after the other: each must be
  * named, and nothing else accused.
  */
-@Tag("two-nodes")
+@Tag("machines")
 @Tag("four-nodes")
 @EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 90, unit = TimeUnit.MINUTES)

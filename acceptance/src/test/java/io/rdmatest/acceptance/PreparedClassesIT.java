@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A cache that a JVM refuses is not missed by anybody: commands only start more slowly. */
-@Tag("machine")
+@Tag("machines")
 class PreparedClassesIT {
 
     private static final Path CACHE = Machines.PROJECT.resolve("scenarios/target/rdmatest.aot");

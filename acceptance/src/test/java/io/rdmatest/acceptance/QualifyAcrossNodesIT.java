@@ -29,7 +29,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code ./qualify} with its scenarios across two nodes, which are virtual machines on one segment. */
-@Tag("two-nodes")
+@Tag("machines")
 @EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
 class QualifyAcrossNodesIT {

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Two devices in one subnet on each of two machines. The routes of the kernel prefer the first device for every address of the
  * subnet: what is to use the second one must be bound to it.
  */
-@Tag("two-nodes")
+@Tag("machines")
 @EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
 class RailsIT {

@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What passes between two virtual machines, captured on node a and judged here. One pair of machines makes all captures; each is
  * judged in a test of its own.
  */
-@Tag("two-nodes")
+@Tag("machines")
 @EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
 class WireIT {

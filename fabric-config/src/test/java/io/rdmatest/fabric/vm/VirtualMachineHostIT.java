@@ -22,7 +22,7 @@ import org.junit.jupiter.api.condition.DisabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The machine as the user of {@code in-vm} and {@code java} meets it. */
-@Tag("machine")
+@Tag("machines")
 @DisabledIf(
         value = "isQemuMissingBesideADevice",
         disabledReason = "not selected: this host has an active RDMA device and no QEMU")
