@@ -3,7 +3,6 @@ package io.rdmatest.cm;
 import static io.rdmatest.cm.CmFixture.IP4;
 import static io.rdmatest.cm.CmFixture.TIMEOUT;
 import static io.rdmatest.cm.CmFixture.addresses;
-import static io.rdmatest.cm.CmFixture.assertLedgerEmpty;
 import static io.rdmatest.cm.CmFixture.ip6;
 import static io.rdmatest.cm.CmFixture.listener;
 import static io.rdmatest.cm.CmFixture.withoutQueuePair;
@@ -11,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.rdmatest.EmptyLedger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
@@ -24,19 +24,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Look-ups, and connections to what they found. */
 @Timeout(60)
 @WholeLedger
+@ExtendWith(EmptyLedger.class)
 class AddressInfoIT {
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertLedgerEmpty();
-    }
 
     private static AddressInfo lookup(String node, String service, Hints hints) {
         List<AddressInfo> answers = AddressInfo.lookup(node, service, hints, TIMEOUT);

@@ -15,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.rdmatest.Closer;
 import io.rdmatest.DeviceUnderTest;
+import io.rdmatest.EmptyLedger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
@@ -39,19 +40,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Connections, datagrams and multicast groups with data on them. */
 @Timeout(60)
 @WholeLedger
+@ExtendWith(EmptyLedger.class)
 class CmDataIT {
-
-    @AfterEach
-    void nothingIsLeft() {
-        CmFixture.assertLedgerEmpty();
-    }
 
     @Test
     void carriesDataBothWaysOnQueuePairsOfTheLibrary() {

@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.DeviceUnderTest;
-import io.rdmatest.Ledger;
-import io.rdmatest.NativeResource;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -85,13 +83,5 @@ final class CmFixture {
         assertThat(Arrays.copyOf(actual, expected.length)).isEqualTo(expected);
         assertThat(Arrays.copyOfRange(actual, expected.length, actual.length))
                 .isEqualTo(new byte[actual.length - expected.length]);
-    }
-
-    /** Fails if a test left something, and closes it, so that only that test fails. */
-    static void assertLedgerEmpty() {
-        List<NativeResource> left = Ledger.live();
-        String description = Ledger.describe(left);
-        left.reversed().forEach(NativeResource::close);
-        assertThat(left).as(description).isEmpty();
     }
 }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 
+import io.rdmatest.EmptyLedger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.RejectReason;
@@ -32,19 +33,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Ids, events and the handshake itself; no data flows, so no queue pair takes part. */
 @Timeout(60)
 @WholeLedger
+@ExtendWith(EmptyLedger.class)
 class CmIdIT {
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertLedgerEmpty();
-    }
 
     // ---- addresses ----
 

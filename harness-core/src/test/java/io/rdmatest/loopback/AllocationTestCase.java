@@ -3,7 +3,6 @@ package io.rdmatest.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
-import io.rdmatest.Ledger;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
@@ -11,11 +10,11 @@ import io.rdmatest.verbs.ReceiveRequests;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import java.lang.management.ManagementFactory;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** No message costs a byte of the heap. Times are for the benchmark, and for people. */
+@ExtendWith(UsualStandin.class)
 class AllocationTestCase {
 
     private static final int WARM = 20_000;
@@ -23,16 +22,6 @@ class AllocationTestCase {
     private static final SendFlag[] SIGNALED = {SendFlag.SIGNALED};
 
     private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-
-    @BeforeEach
-    void usual() {
-        Standin.setUsual();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.describeLive()).isEmpty();
-    }
 
     @Test
     void preparedListsInlineAndWritesAllocateNothing() throws Exception {

@@ -3,7 +3,6 @@ package io.rdmatest.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
@@ -18,22 +17,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Two threads that wait on two queues of one channel. */
+@ExtendWith(UsualStandin.class)
 class CompletionChannelTestCase {
-
-    @BeforeEach
-    void usual() {
-        Standin.setUsual();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.describeLive()).isEmpty();
-    }
 
     @Test
     void theVectorReachesTheProvider() throws Exception {

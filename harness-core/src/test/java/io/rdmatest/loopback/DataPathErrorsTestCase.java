@@ -4,33 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.rdmatest.Cause;
-import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.OutstandingWork;
 import io.rdmatest.verbs.PostException;
 import io.rdmatest.verbs.ReceiveRequests;
 import io.rdmatest.verbs.SendRequests;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What providers return on the data path, where few of them return an errno. */
+@ExtendWith(UsualStandin.class)
 class DataPathErrorsTestCase {
-
-    @BeforeEach
-    void usual() {
-        Standin.setUsual();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        Standin.setUsual();
-        assertThat(Ledger.describeLive()).isEmpty();
-    }
 
     @ParameterizedTest
     @ValueSource(ints = {-1, -2})

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
@@ -36,34 +35,16 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The stand-in does what the other cases take for granted, and it says that it is one. */
+@ExtendWith(UsualStandin.WithObjects.class)
 class DataPathTestCase {
 
     /** Objects that a reset has taken from other cases, which stay allocated. */
-    private long before;
-
-    @BeforeEach
-    void count() {
-        before = Standin.get("live_objects");
-    }
-
-    @BeforeEach
-    void usual() {
-        Standin.setUsual();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.describeLive()).isEmpty();
-        assertThat(Standin.get("live_objects")).isEqualTo(before);
-    }
-
     @Test
     void theDeviceSaysThatItIsAStandIn() {
         assertThat(RdmaDevice.list()).singleElement().satisfies(device -> {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Cause;
-import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
@@ -24,36 +23,17 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Extended completion queues, and the timestamps that no software device has. */
+@ExtendWith(UsualStandin.WithObjects.class)
 class ExtendedQueueTestCase {
 
     private static final CompletionQueueAttributes EXTENDED =
             CompletionQueueAttributes.of(64).asExtended();
 
     /** Objects that a reset has taken from other cases, which stay allocated. */
-    private long before;
-
-    @BeforeEach
-    void count() {
-        before = Standin.get("live_objects");
-    }
-
-    @BeforeEach
-    void usual() {
-        Standin.setUsual();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        Standin.setUsual();
-        assertThat(Ledger.describeLive()).isEmpty();
-        assertThat(Standin.get("live_objects")).isEqualTo(before);
-    }
-
     @Test
     void everyFieldIsThatOfAPlainQueue() throws Exception {
         try (Standin standin = new Standin()) {

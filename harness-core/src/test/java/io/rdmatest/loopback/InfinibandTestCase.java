@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Cause;
-import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.cm.CmId;
@@ -30,11 +29,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Connections within an InfiniBand subnet: LIDs, path records, partitions. The library tells what modify_qp received. */
+@ExtendWith(UsualStandin.class)
 class InfinibandTestCase {
 
     private static final int INFINIBAND = 1;
@@ -45,17 +45,10 @@ class InfinibandTestCase {
 
     @BeforeEach
     void anInfinibandPort() {
-        Standin.setUsual();
         Standin.set("link_layer", INFINIBAND);
         Standin.set("lid", LID);
         Standin.set("lmc", 2);
         Standin.set("pkeys", 4);
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        Standin.setUsual();
-        assertThat(Ledger.describeLive()).isEmpty();
     }
 
     private static Map<String, Long> received(QueuePair queuePair, String... fields) {

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Cause;
-import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
@@ -20,36 +19,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Memory of other devices and the whole address space, which soft-RoCE of most kernels can't register. */
+@ExtendWith(UsualStandin.WithObjects.class)
 class MemoryKindsTestCase {
 
     private static final int EXPLICIT = 1;
     private static final int IMPLICIT = 2;
 
     /** Objects that a reset has taken from other cases, which stay allocated. */
-    private long before;
-
-    @BeforeEach
-    void count() {
-        before = Standin.get("live_objects");
-    }
-
-    @BeforeEach
-    void usual() {
-        Standin.setUsual();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.describeLive()).isEmpty();
-        assertThat(Standin.get("live_objects")).isEqualTo(before);
-    }
-
     @Test
     void theWholeAddressSpaceIsSentFrom() throws Exception {
         Standin.set("paging", EXPLICIT | IMPLICIT);

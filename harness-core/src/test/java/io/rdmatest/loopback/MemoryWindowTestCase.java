@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Cause;
-import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
@@ -17,36 +16,23 @@ import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.WorkCompletion;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What MemoryWindowIT shows on a device, and what a device without windows, or without one of their types, answers. */
+@ExtendWith(UsualStandin.WithObjects.class)
 class MemoryWindowTestCase {
 
     private static final int TYPE_1 = 1;
     private static final int TYPE_2 = 2;
 
     /** Objects that a reset has taken from other cases, which stay allocated. */
-    private long before;
-
-    @BeforeEach
-    void count() {
-        before = Standin.get("live_objects");
-    }
-
     @BeforeEach
     void usual() {
-        Standin.setUsual();
         Standin.set("windows", TYPE_1 | TYPE_2);
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.describeLive()).isEmpty();
-        assertThat(Standin.get("live_objects")).isEqualTo(before);
     }
 
     @ParameterizedTest

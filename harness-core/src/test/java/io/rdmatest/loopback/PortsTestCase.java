@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AsyncEvent;
@@ -22,11 +21,11 @@ import io.rdmatest.verbs.RawAddress;
 import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.SendFlag;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Ports and devices that no software device is like. */
+@ExtendWith(UsualStandin.class)
 class PortsTestCase {
 
     private static final int REMOTE_ATOMIC = 1 << 3;
@@ -36,17 +35,6 @@ class PortsTestCase {
     private static final int DEVICE_SPEED_CHANGE = 20;
     /** IBV_QP_STATE, PKEY_INDEX, PORT, QKEY, SQ_PSN, CAP and RNR_RETRY: EFA_QUERY_QP_SUPP_MASK of libefa. */
     private static final int QUERY_MASK_OF_EFA = 1 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 11 | 1 << 16 | 1 << 19;
-
-    @BeforeEach
-    void usual() {
-        Standin.setUsual();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        Standin.setUsual();
-        assertThat(Ledger.describeLive()).isEmpty();
-    }
 
     @Test
     void anXdrPortHasItsWholeRate() throws Exception {

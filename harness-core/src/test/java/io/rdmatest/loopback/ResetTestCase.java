@@ -29,28 +29,18 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** After a reset of the firmware, or a removal, every call that destroys something ends with EIO: the kernel has released all. */
+@ExtendWith(UsualStandin.class)
 class ResetTestCase {
 
     private static final int EIO = 5;
     private static final int EBUSY = 16;
     private static final int ENODEV = 19;
-
-    @BeforeEach
-    void usual() {
-        Standin.setUsual();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.describeLive()).isEmpty();
-    }
 
     @ParameterizedTest
     @ValueSource(ints = {EIO, ENODEV})

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Cause;
-import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.GidEntry;
@@ -24,31 +23,18 @@ import io.rdmatest.verbs.SharedReceiveQueue;
 import io.rdmatest.verbs.WorkCompletion;
 import io.rdmatest.verbs.XrcDomain;
 import io.rdmatest.verbs.XrcTarget;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Extended reliable connections, which no software device has. */
+@ExtendWith(UsualStandin.WithObjects.class)
 class XrcTestCase {
 
     /** Objects that a reset has taken from other cases, which stay allocated. */
-    private long before;
-
-    @BeforeEach
-    void count() {
-        before = Standin.get("live_objects");
-    }
-
     @BeforeEach
     void usual() {
-        Standin.setUsual();
         Standin.set("xrc", 1);
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.describeLive()).isEmpty();
-        assertThat(Standin.get("live_objects")).isEqualTo(before);
     }
 
     /** An initiator and a target in one domain, connected. */

@@ -4,12 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Closer;
 import io.rdmatest.DeviceUnderTest;
-import io.rdmatest.Ledger;
-import io.rdmatest.NativeResource;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.List;
 
 /** What the tests of streams share. */
 final class StreamFixture {
@@ -19,14 +16,6 @@ final class StreamFixture {
     static final InetSocketAddress ANY_PORT = new InetSocketAddress(DeviceUnderTest.ip4(), 0);
 
     private StreamFixture() {}
-
-    /** Fails if a test left something, and closes it, so that only that test fails. */
-    static void assertLedgerEmpty() {
-        List<NativeResource> left = Ledger.live();
-        String description = Ledger.describe(left);
-        left.reversed().forEach(NativeResource::close);
-        assertThat(left).as(description).isEmpty();
-    }
 
     /** Two connected endpoints, each with an event queue of its own. */
     record Pair(

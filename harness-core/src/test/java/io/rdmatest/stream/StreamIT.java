@@ -14,6 +14,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.sun.management.ThreadMXBean;
 import io.rdmatest.Closer;
 import io.rdmatest.DeviceUnderTest;
+import io.rdmatest.EmptyLedger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
@@ -45,6 +46,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -52,15 +54,15 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Both ends of a stream are ours, in this JVM. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @WholeLedger
+@ExtendWith(EmptyLedger.class)
 class StreamIT {
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
 
     @AfterEach
-    void nothingIsLeft() throws InterruptedException {
+    void endThreads() throws InterruptedException {
         threads.shutdownNow();
         assertThat(threads.awaitTermination(10, TimeUnit.SECONDS)).isTrue();
-        StreamFixture.assertLedgerEmpty();
     }
 
     private static StreamOptions options(StreamMode mode) {

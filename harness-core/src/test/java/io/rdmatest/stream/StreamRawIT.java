@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Closer;
 import io.rdmatest.DeviceUnderTest;
+import io.rdmatest.EmptyLedger;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
 import io.rdmatest.stream.StreamException.Reason;
@@ -24,9 +25,9 @@ import io.rdmatest.verbs.WorkCompletionException;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -34,16 +35,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Streams on queue pairs that are connected without the connection manager, the 24 bytes handed over by hand. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @WholeLedger
+@ExtendWith(EmptyLedger.class)
 class StreamRawIT {
 
     private static final RawConnection.Parameters PARAMETERS =
             RawConnection.Parameters.DEFAULT.withAccess(Access.LOCAL_WRITE, Access.REMOTE_WRITE);
     private static final int PORT = DeviceUnderTest.port();
-
-    @AfterEach
-    void nothingIsLeft() {
-        StreamFixture.assertLedgerEmpty();
-    }
 
     private static int gidIndex(DeviceContext context) {
         return DeviceUnderTest.gid(context, true).index();

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Closer;
+import io.rdmatest.EmptyLedger;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
@@ -19,9 +20,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -33,14 +34,10 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @WholeLedger
+@ExtendWith(EmptyLedger.class)
 class StreamWireIT {
 
     private static final StreamOptions OPTIONS = StreamOptions.defaults();
-
-    @AfterEach
-    void nothingIsLeft() {
-        StreamFixture.assertLedgerEmpty();
-    }
 
     @Test
     void tellsItsRingInTheRequestAndTakesThePeersFromTheReply() {

@@ -5,11 +5,10 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.rdmatest.Cause;
-import io.rdmatest.Ledger;
-import io.rdmatest.NativeResource;
-import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
@@ -25,23 +24,21 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.opentest4j.TestAbortedException;
 
 /** What can go wrong with rstream, and that each case ends by itself, says so, and leaves nothing. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "120 s")
 class RstreamIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);
@@ -55,20 +52,9 @@ class RstreamIT {
 
     private FabricDevice device;
 
-    /** What another test left, whose socket the kernel still holds: it was told then. */
-    private List<NativeResource> before = List.of();
-
     @BeforeEach
-    void resolve() {
-        device = Fabric.load("auto").local().resolve();
-        before = Ledger.live();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        List<NativeResource> left =
-                Ledger.live().stream().filter(each -> !before.contains(each)).toList();
-        assertThat(left).as(Ledger.describe(left)).isEmpty();
+    void resolve(FabricDevice found) {
+        device = found;
     }
 
     /** Options of a side that finds the other through the roles' messages. */

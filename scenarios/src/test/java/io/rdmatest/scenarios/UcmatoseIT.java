@@ -11,9 +11,10 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.role.LocalRoles;
@@ -26,18 +27,17 @@ import io.rdmatest.verbs.QueuePair;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Both sides of ucmatose with many connections, and everything that can be wrong between them. */
-@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "180 s")
 class UcmatoseIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);
@@ -51,13 +51,8 @@ class UcmatoseIT {
     private FabricDevice device;
 
     @BeforeEach
-    void resolve() {
-        device = Fabric.load("auto").local().resolve();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
+    void resolve(FabricDevice found) {
+        device = found;
     }
 
     private static UcmatoseOptions options() {

@@ -5,13 +5,13 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.rdmatest.Cause;
-import io.rdmatest.Ledger;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.options.Addresses;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
@@ -22,16 +22,15 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.UnaryOperator;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Both sides of udaddy, and what can be wrong between them. */
-@Timeout(value = 90, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "90 s")
 class UdaddyIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);
@@ -40,13 +39,8 @@ class UdaddyIT {
     private FabricDevice device;
 
     @BeforeEach
-    void resolve() {
-        device = Fabric.load("auto").local().resolve();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
+    void resolve(FabricDevice found) {
+        device = found;
     }
 
     private static UdaddyOptions options() {

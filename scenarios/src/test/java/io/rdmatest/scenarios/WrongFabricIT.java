@@ -7,9 +7,10 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.rsocket.RSocket;
 import io.rdmatest.scenarios.engine.Payload;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
@@ -37,10 +38,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.function.IntFunction;
 import java.util.function.UnaryOperator;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -50,8 +49,9 @@ import org.junit.jupiter.params.provider.EnumSource;
  * <p>The roles are those of the real scenarios. What is wrong is done to them from outside: the messages of a raw
  * connection pass through this test, which may change them, and the ledger gives it the native objects of a role.
  */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "60 s")
 class WrongFabricIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);
@@ -66,18 +66,11 @@ class WrongFabricIT {
     private static final HexFormat HEX = HexFormat.of();
     private static final int DATA = 6;
 
-    private List<NativeResource> before = List.of();
     private FabricDevice device;
 
     @BeforeEach
-    void resolve() {
-        device = Fabric.load("auto").local().resolve();
-        before = Ledger.live();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEqualTo(before);
+    void resolve(FabricDevice found) {
+        device = found;
     }
 
     // ---- data ----

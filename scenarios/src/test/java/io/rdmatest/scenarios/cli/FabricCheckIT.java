@@ -4,10 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmatest.Ledger;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -15,12 +16,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code ./rdmatest fabric check} where there is a device; the launched nodes are this host under another name. */
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "300 s")
 class FabricCheckIT {
 
     private static final String LAUNCHED = "    launch: [env, '--']\n    java: same\n";
@@ -54,11 +56,6 @@ class FabricCheckIT {
                 .forEach(problem -> problems.add(problem.get("status").asText() + ": "
                         + problem.get("message").asText()));
         return problems;
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
     }
 
     @Test

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.ExitStatus;
-import io.rdmatest.Ledger;
-import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.cli.Rdmatest;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -16,30 +16,24 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@code ./rdmatest mckey} on a device: what it says and how it ends, when all is well and when it is not. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "120 s")
 class MckeyIT {
 
     private FabricDevice device;
     private int mtu;
 
     @BeforeEach
-    void resolve() {
-        device = Fabric.load("auto").local().resolve();
+    void resolve(FabricDevice found) {
+        device = found;
         mtu = device.portAttributes().activeMtu().bytes();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
     }
 
     private record Ended(int status, String out, String err) {}

@@ -4,12 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Cause;
-import io.rdmatest.Ledger;
-import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.pairs.PairRoles.Moved;
@@ -21,36 +20,28 @@ import io.rdmatest.scenarios.role.Role;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The measurement of a pair. Both sides are on one device, whose counters both read. */
-@Timeout(120)
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "120 s")
 class PairRolesIT {
 
     private static final Duration STEP = Duration.ofSeconds(30);
     private static final Duration TIME = Duration.ofMillis(100);
     private static final Duration BOTH = Duration.ofSeconds(90);
 
-    private List<NativeResource> before = List.of();
     private FabricDevice device;
 
     @BeforeEach
-    void resolve() {
-        device = Fabric.load("auto").local().resolve();
-        before = Ledger.live();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEqualTo(before);
+    void resolve(FabricDevice found) {
+        device = found;
     }
 
     // ---- round trips ----

@@ -7,13 +7,12 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.Deadline;
-import io.rdmatest.Ledger;
-import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.EachOptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
@@ -36,34 +35,26 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Both sides of rping where something is out of the ordinary, against each other and against the C program. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "120 s")
 class RpingIT {
 
     private static final Duration STEP = Duration.ofSeconds(30);
     private static final Duration SCENARIO = Duration.ofSeconds(60);
     private static final int MANY = 1_000_000_000;
 
-    private List<NativeResource> before = List.of();
     private FabricDevice device;
 
     @BeforeEach
-    void resolve() {
-        device = Fabric.load("auto").local().resolve();
-        before = Ledger.live();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEqualTo(before);
+    void resolve(FabricDevice found) {
+        device = found;
     }
 
     private static RpingOptions options() {

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.ExitStatus;
-import io.rdmatest.Ledger;
-import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.role.LocalRoles;
@@ -25,14 +25,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Both sides of the stream by the command line, within this JVM, and what the roles do with wrong data. */
-@Timeout(value = 90, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "90 s")
 class StreamCommandIT {
 
     private static final Duration SCENARIO = Duration.ofSeconds(60);
@@ -41,15 +41,14 @@ class StreamCommandIT {
     private FabricDevice device;
 
     @BeforeEach
-    void findTheDevice() {
-        device = Fabric.load().local().resolve();
+    void findTheDevice(FabricDevice found) {
+        device = found;
     }
 
     @AfterEach
-    void nothingIsLeft() throws InterruptedException {
+    void endThreads() throws InterruptedException {
         threads.shutdownNow();
         assertThat(threads.awaitTermination(20, TimeUnit.SECONDS)).isTrue();
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
     }
 
     private record Ended(int status, String out, String err) {}
