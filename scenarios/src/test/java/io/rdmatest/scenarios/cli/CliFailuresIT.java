@@ -3,7 +3,6 @@ package io.rdmatest.scenarios.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.ExitStatus;
-import io.rdmatest.Ledger;
 import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
@@ -34,7 +33,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -56,6 +54,9 @@ class CliFailuresIT {
     private static final Duration END = Duration.ofSeconds(120);
     private static final long LOOK_MILLIS = 20;
     private static final String TIMEOUT = "8s";
+
+    /** The limit of a command that nobody answers: it waits for all of it. */
+    private static final String SILENCE = "3s";
 
     /** So many packets that the transfer is under way beyond doubt. */
     private static final long PACKETS = 300;
@@ -80,11 +81,6 @@ class CliFailuresIT {
                 assertThat(lines.getFirst()).containsIgnoringCase(word);
             }
         }
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
     }
 
     // ---- nobody there ----
@@ -153,7 +149,7 @@ class CliFailuresIT {
             })
     void aNeighbourThatDoesNotAnswer(String program, String options, FabricDevice device) throws Exception {
         String neighbour = neighbour(device.address()).getHostAddress();
-        run(device, program, options.replace("NEIGHBOUR", neighbour), Ports.next())
+        run(device, program, options.replace("NEIGHBOUR", neighbour) + " --timeout " + SILENCE, Ports.next())
                 .requireFailure(program, ExitStatus.PEER_ABSENT, neighbour, "answer");
     }
 
@@ -232,7 +228,12 @@ class CliFailuresIT {
     /** It sends nothing before it has all its connections. */
     @Test
     void aCServerThatWaitsForMoreConnections(FabricDevice device) throws Exception {
-        atServer(device, "ucmatose", "-b ADDRESS -p PORT -c 2", "ucmatose", "-s ADDRESS -p PORT -c 1")
+        atServer(
+                        device,
+                        "ucmatose",
+                        "-b ADDRESS -p PORT -c 2",
+                        "ucmatose",
+                        "-s ADDRESS -p PORT -c 1 --timeout " + SILENCE)
                 .requireFailure("ucmatose", ExitStatus.PEER_LOST, "1 of 1 connections established", "-c");
     }
 
@@ -386,7 +387,8 @@ class CliFailuresIT {
     @Test
     void moreInlineThanTheDeviceSends(FabricDevice device) throws Exception {
         int port = Ports.next();
-        CompletableFuture<Ended> serving = inBackground(() -> run(device, "rstream", "-b ADDRESS -p PORT", port));
+        CompletableFuture<Ended> serving =
+                inBackground(() -> run(device, "rstream", "-b ADDRESS -p PORT --timeout " + SILENCE, port));
         await(
                 "our server listens",
                 serving,
@@ -431,7 +433,7 @@ class CliFailuresIT {
                 "rping    | -s -a ADDRESS -p PORT -S 4096 | -c -a ADDRESS -p PORT -S 4096",
                 "ucmatose | -b ADDRESS -p PORT -C 5000 -S 4096 | -s ADDRESS -p PORT -C 5000 -S 4096",
                 // It never gets all that it waits for, so it dies before it answers.
-                "udaddy   | -b ADDRESS -C 4000 -S 1000 | -s ADDRESS -C 1000 -S 1000",
+                "udaddy   | -b ADDRESS -C 4000 -S 1000 | -s ADDRESS -C 1000 -S 1000 --timeout 4s",
                 "rstream  | -b ADDRESS -p PORT -S 65536 -I 1000 -T v | -s ADDRESS -p PORT -S 65536 -I 1000 -T v",
             })
     void aCServerThatIsKilled(String program, String theirs, String ours, FabricDevice device) throws Exception {
@@ -672,6 +674,7 @@ class CliFailuresIT {
                 "--enable-native-access=ALL-UNNAMED",
                 "-Xshare:auto",
                 "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
                 System.getProperty("java.class.path"),
                 Rdmatest.class.getName(),

@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.Ledger;
-import io.rdmatest.NativeResource;
-import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.Waiting;
@@ -19,36 +18,30 @@ import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.WorkCompletionException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** How a side waits for what takes long, and for what is there already. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExclusiveDevice
+@IgnoreCounters
+@RdmaTest(timeout = "120 s")
 class ProgressIT {
 
     private static final Duration STEP = Duration.ofSeconds(30);
     private static final Duration SCENARIO = Duration.ofSeconds(60);
 
-    private List<NativeResource> before = List.of();
+    /** The limit of a side that waits for a goodbye that does not come. */
+    private static final Duration BRIEF = Duration.ofSeconds(5);
+
     private FabricDevice device;
 
     @BeforeEach
-    void resolve() {
-        device = Fabric.load("auto").local().resolve();
-        before = Ledger.live();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(Ledger.live()).as(Ledger.describeLive()).isEqualTo(before);
+    void resolve(FabricDevice found) {
+        device = found;
     }
 
     /** The server sends its message once the client sleeps, or once it waits, where it is to poll. */
@@ -56,7 +49,7 @@ class ProgressIT {
     @EnumSource(Waiting.class)
     void aWaitThatTakesLongSleepsUnlessItIsToPoll(Waiting waiting) {
         AtomicReference<Progress> waits = new AtomicReference<>();
-        RcLink.Spec spec = new RcLink.Spec(ConnectionMode.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
+        RcLink.Spec spec = spec(waiting, STEP);
         Role<Boolean> server = accepting(spec, messages -> {
             await().atMost(STEP).until(() -> waits.get() != null);
             if (waiting != Waiting.POLLING) {
@@ -111,8 +104,7 @@ class ProgressIT {
     /** Flushes the server's receive, and has it wait for a message or the end; returns what that failed of. */
     private String flushed(Waiting waiting, boolean goodbye) {
         CountDownLatch leave = new CountDownLatch(1);
-        RcLink.Spec spec = new RcLink.Spec(ConnectionMode.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
-        Role<String> server = accepting(spec, messages -> {
+        Role<String> server = accepting(spec(waiting, goodbye ? STEP : BRIEF), messages -> {
             messages.link()
                     .queuePair()
                     .modify(QueuePairModification.to(QpState.ERR).build());
@@ -128,13 +120,17 @@ class ProgressIT {
                 leave.countDown();
             }
         });
-        Role<Boolean> client = connecting(spec, messages -> {
-            // The server waits for a goodbye as long as STEP.
+        Role<Boolean> client = connecting(spec(waiting, STEP), messages -> {
+            // The server waits for a goodbye as long as its limit allows.
             await().atMost(SCENARIO).until(() -> leave.getCount() == 0);
             messages.link().disconnect();
             return true;
         });
         return LocalRoles.runPair(device, server, client, SCENARIO).server();
+    }
+
+    private static RcLink.Spec spec(Waiting waiting, Duration limit) {
+        return new RcLink.Spec(ConnectionMode.RDMA_CM, 4, 4, 0, 1, waiting, false, limit);
     }
 
     private static <T> Role<T> accepting(RcLink.Spec spec, Function<RpingLink, T> body) {
