@@ -39,7 +39,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @Tag("arm64")
 @ExtendWith(Arm64.IsThere.class)
-@Execution(ExecutionMode.SAME_THREAD)
+@Execution(ExecutionMode.CONCURRENT) // the two emulated JVMs with tests, each on a processor of its own
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(420)
 class Arm64HostIT {
@@ -153,7 +153,7 @@ class Arm64HostIT {
     }
 
     @TestFactory
-    Stream<DynamicTest> unitTests() throws Exception {
+    Stream<DynamicTest> unitTests(@TempDir Path own) throws Exception {
         List<String> names;
         try (Stream<Path> files = Files.walk(TEST_CLASSES)) {
             names = files.map(file -> TEST_CLASSES.relativize(file).toString())
@@ -164,12 +164,12 @@ class Arm64HostIT {
                     .sorted()
                     .toList();
         }
-        return TestProcess.run(folder, arm64.java(), null, SECONDS, names);
+        return TestProcess.run(own, arm64.java(), null, SECONDS, names);
     }
 
     @TestFactory
-    Stream<DynamicTest> testsOnTheLibraryThatLoopsBack() throws Exception {
-        LoopbackLibrary.compileInto(arm64.compiler().compile(), folder);
-        return TestProcess.run(folder, arm64.java(), folder, SECONDS, LoopbackLibrary.testCases());
+    Stream<DynamicTest> testsOnTheLibraryThatLoopsBack(@TempDir Path own) throws Exception {
+        LoopbackLibrary.compileInto(arm64.compiler().compile(), own);
+        return TestProcess.run(own, arm64.java(), own, SECONDS, LoopbackLibrary.testCases());
     }
 }

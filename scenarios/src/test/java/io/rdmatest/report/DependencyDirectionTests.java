@@ -27,7 +27,9 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 
+@TestInstance(TestInstance.Lifecycle.PER_CLASS) // they share the classes, which take seconds to read
 class DependencyDirectionTests {
 
     private static final String[] CORE = {

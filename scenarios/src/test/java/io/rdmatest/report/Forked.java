@@ -8,6 +8,7 @@ import io.rdmatest.scenarios.qualify.Qualify;
 import io.rdmatest.scenarios.runner.ScenarioRunner;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -25,9 +26,26 @@ public final class Forked {
 
     private Forked() {}
 
-    /** Returns the JVM's launcher. */
+    /** Lets a JVM of a few seconds do without what it never earns back: the second compiler, and threads that collect garbage. */
+    private static final String BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+
+    private static final Path LAUNCHER = makeLauncher();
+
+    private static Path makeLauncher() {
+        try {
+            Path file = Files.createTempFile("java", "");
+            file.toFile().deleteOnExit();
+            return executable(
+                    file,
+                    "exec '%s' %s \"$@\"".formatted(Path.of(System.getProperty("java.home"), "bin", "java"), BRIEF));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Returns the JVM's launcher, with options for a JVM that lives briefly. */
     public static Path launcher() {
-        return Path.of(System.getProperty("java.home"), "bin", "java");
+        return LAUNCHER;
     }
 
     /** Returns where Allure's generator was unpacked. */
