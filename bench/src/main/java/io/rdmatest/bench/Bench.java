@@ -1,5 +1,6 @@
 package io.rdmatest.bench;
 
+import io.rdmatest.bench.Contest.Sample;
 import io.rdmatest.bench.RowResult.Pair;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.role.RoleCancelledException;
@@ -73,7 +74,7 @@ final class Bench {
      * @param pairs how often each side is measured
      * @param progress takes a line about each step
      */
-    Bench(BenchContext context, Pairs pairs, Consumer<String> progress) {
+    Bench(Contest.Context context, Pairs pairs, Consumer<String> progress) {
         this(row -> row.contest().open(context), context.cancelled(), pairs, progress, Math.min(1, context.scale()));
     }
 
@@ -108,7 +109,8 @@ final class Bench {
             }
         }
         Map<String, Object> parameters = new LinkedHashMap<>();
-        try (Contest contest = contests.apply(row)) {
+        try {
+            Contest contest = contests.apply(row);
             try {
                 return measure(row, contest);
             } finally {

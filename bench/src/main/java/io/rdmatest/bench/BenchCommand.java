@@ -1,5 +1,6 @@
 package io.rdmatest.bench;
 
+import io.rdmatest.bench.RowResult.Verdict;
 import io.rdmatest.fabric.DeviceName;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
@@ -38,8 +39,8 @@ import picocli.CommandLine.TypeConversionException;
         name = "bench/bench",
         sortOptions = false,
         description = {
-            "Measures ours and the C programs of rdma-core and perftest on this host, in turns and with the same parameters, and"
-                    + " reports the median of the ratios of each row, and whether its target holds.",
+            "Measures ours and the C programs of rdma-core and perftest on this host, in turns, and reports the median of the"
+                    + " ratios of each row, and whether its target holds.",
             "Both sides of each program run on this host, or in a virtual machine on a host without RDMA hardware."
         },
         exitCodeListHeading = "%nExit status:%n",
@@ -224,7 +225,7 @@ public final class BenchCommand implements Callable<Integer> {
                 (device == null ? fabric : fabric.withDevice(device)).local().resolve();
         Processors processors = Processors.near(found.device().name());
         PrintWriter err = spec.commandLine().getErr();
-        Bench bench = new Bench(new BenchContext(found, STEP, scale, processors, cancelled), pairs, err::println);
+        Bench bench = new Bench(new Contest.Context(found, STEP, scale, processors, cancelled), pairs, err::println);
         Instant began = Instant.now();
         List<RowResult> results = new ArrayList<>();
         BenchReport report = new BenchReport(began, results);
@@ -251,7 +252,7 @@ public final class BenchCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "--rows " + rows + " is not a glob: " + e.getDescription(), e);
         }
-        List<BenchRow> selected = BenchRows.all().stream()
+        List<BenchRow> selected = BenchRow.all().stream()
                 .filter(row -> glob.matches(Path.of(row.name())))
                 .toList();
         if (selected.isEmpty()) {

@@ -2,6 +2,7 @@ package io.rdmatest.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import io.rdmatest.bench.RowResult.Verdict;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,12 +1,13 @@
 package io.rdmatest.bench;
 
-import io.rdmatest.scenarios.cprogram.Ports;
-import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
 import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import java.io.IOException;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Connections per second. cmtime(1) tells the time of each step; ucmatose(1) tells none, so that its client's whole run is
@@ -14,7 +15,15 @@ import java.util.Map;
  */
 final class ConnectionContest implements Contest {
 
-    private final BenchContext context;
+    private static final String HEADING = "step total ms max ms min us us / conn";
+    private static final Pattern ROW =
+            Pattern.compile("(\\w[\\w ]*\\w) ?: (\\d+\\.\\d+) (\\d+\\.\\d+) (\\d+\\.\\d+) (\\d+\\.\\d+)");
+
+    /** The steps of cmtime until a connection stands. */
+    private static final List<String> SET_UP =
+            List.of("create id", "resolve addr", "resolve route", "create qp", "connect");
+
+    private final Context context;
     private final int connections;
     private final boolean steps;
     private String command = "";
@@ -26,7 +35,7 @@ final class ConnectionContest implements Contest {
      * @param connections how many, more than 1
      * @param steps whether against cmtime, else against ucmatose
      */
-    ConnectionContest(BenchContext context, int connections, boolean steps) {
+    ConnectionContest(Context context, int connections, boolean steps) {
         this.context = context;
         this.connections = connections;
         this.steps = steps;
@@ -34,68 +43,82 @@ final class ConnectionContest implements Contest {
 
     @Override
     public Sample theirs() throws IOException, InterruptedException {
-        return steps ? cmtime() : ucmatose();
+        if (steps) {
+            Map<String, Double> millis = stepMillis(run("cmtime", connections).output());
+            return new Sample(connections * 1e3 / setUpMillis(millis), Map.of("stepMillis", millis));
+        }
+        long one = run("ucmatose", 1, "-C", 0).nanos();
+        long all = run("ucmatose", connections, "-C", 0).nanos();
+        return new Sample(
+                ProgramRun.perSecond("ucmatose", all, connections, "connections", one, ""),
+                Map.of("nanosOfOneConnection", one, "nanos", all));
     }
 
-    private Sample cmtime() throws IOException, InterruptedException {
-        int port = Ports.next();
-        try (TimedProgram server = TimedProgram.start(
-                context.step(), false, "cmtime", "-b", context.address(), "-p", port, "-c", connections)) {
-            server.awaitListening();
-            try (TimedProgram client = TimedProgram.start(
-                    context.step(), false, "cmtime", "-s", context.address(), "-p", port, "-c", connections)) {
-                long ignored = client.awaitSuccess();
-                command = client.command();
-                CmtimeOutput output = CmtimeOutput.of(client.output());
-                return new Sample(connections * 1e3 / output.setUpMillis(), Map.of("stepMillis", output.totalMillis()));
+    private ProgramRun run(String program, int count, Object... more) throws IOException, InterruptedException {
+        ProgramRun run = ProgramRun.of(
+                context,
+                Processors.ANY,
+                !steps,
+                program,
+                List.of("-b", context.address(), "-c", Integer.toString(count)),
+                List.of("-s", context.address(), "-c", Integer.toString(count)),
+                more);
+        command = run.command();
+        return run;
+    }
+
+    /**
+     * Reads the steps that a client of cmtime printed, strictly.
+     *
+     * @param lines its lines
+     * @return how long all connections together took for a step, in milliseconds, by the name of the step and in order
+     * @throws NotMeasuredException if a line is missing or has an unknown format
+     */
+    static Map<String, Double> stepMillis(List<String> lines) {
+        Map<String, Double> millis = new LinkedHashMap<>();
+        boolean inTable = false;
+        for (String line : lines) {
+            String words = line.strip().replaceAll("\\s+", " ");
+            if (words.startsWith("step ")) {
+                if (!words.equals(HEADING)) {
+                    throw changed("the columns", line);
+                }
+                inTable = true;
+            } else if (inTable && !words.isEmpty()) {
+                Matcher row = ROW.matcher(words);
+                if (!row.matches()) {
+                    throw changed("a step", line);
+                }
+                millis.put(row.group(1), Double.parseDouble(row.group(2)));
             }
         }
+        if (!millis.keySet().containsAll(SET_UP)) {
+            throw new NotMeasuredException("cmtime printed the steps %s; needed are %s; its last line is '%s'"
+                    .formatted(millis.keySet(), SET_UP, lines.isEmpty() ? "" : lines.getLast()));
+        }
+        return millis;
     }
 
-    private Sample ucmatose() throws IOException, InterruptedException {
-        long one = ucmatose(1);
-        long all = ucmatose(connections);
-        if (all <= one) {
-            throw new NotMeasuredException("ucmatose took %d us for %d connections and %d us for one"
-                    .formatted(all / 1000, connections, one / 1000));
-        }
-        return new Sample((connections - 1) * 1e9 / (all - one), Map.of("nanosOfOneConnection", one, "nanos", all));
+    /** Returns the time until all connections stood, in milliseconds. */
+    static double setUpMillis(Map<String, Double> stepMillis) {
+        return SET_UP.stream().mapToDouble(stepMillis::get).sum();
     }
 
-    private long ucmatose(int count) throws IOException, InterruptedException {
-        int port = Ports.next();
-        try (TimedProgram server = TimedProgram.start(
-                context.step(), false, "ucmatose", "-b", context.address(), "-p", port, "-c", count, "-C", 0)) {
-            server.awaitListening();
-            try (TimedProgram client = TimedProgram.start(
-                    context.step(), false, "ucmatose", "-s", context.address(), "-p", port, "-c", count, "-C", 0)) {
-                long nanos = client.awaitSuccess();
-                long ignored = server.awaitSuccess();
-                command = client.command();
-                return nanos;
-            }
-        }
+    private static NotMeasuredException changed(String part, String line) {
+        return new NotMeasuredException("cmtime printed %s in a format that is not known: '%s'".formatted(part, line));
     }
 
     @Override
     public Sample ours() {
-        UcmatoseRoles.Result result = connect();
+        UcmatoseOptions options = UcmatoseOptions.parse("-p 0 -c", connections, "-C 0 --timeout", context.step());
+        UcmatoseRoles.Result result =
+                context.runClient(new UcmatoseRoles.Server(options), new UcmatoseRoles.Client(options));
         long nanos = result.setUpNanos() + (steps ? 0 : result.transferNanos() + result.tearDownNanos());
         Map<String, Object> details = new LinkedHashMap<>();
         details.put("connections", result.times().size());
         details.put("setUpNanos", result.setUpNanos());
         details.put("tearDownNanos", result.tearDownNanos());
         return new Sample(result.times().size() * 1e9 / nanos, details);
-    }
-
-    private UcmatoseRoles.Result connect() {
-        UcmatoseOptions options = UcmatoseOptions.parse("-p 0 -c", connections, "-C 0 --timeout", context.step());
-        return LocalRoles.runPair(
-                        context.device(),
-                        new UcmatoseRoles.Server(options),
-                        new UcmatoseRoles.Client(options),
-                        context.step())
-                .client();
     }
 
     @Override

@@ -1,34 +1,55 @@
 package io.rdmatest.bench;
 
 import io.rdmatest.scenarios.cprogram.PerftestOutput;
-import io.rdmatest.scenarios.cprogram.Ports;
+import io.rdmatest.scenarios.pairs.PairRoles;
+import io.rdmatest.scenarios.pairs.PairRoles.Moved;
+import io.rdmatest.scenarios.pairs.PairRoles.Operation;
+import io.rdmatest.scenarios.pingpong.PingPongRoles;
+import io.rdmatest.scenarios.pingpong.PingPongRoles.Pace;
+import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A program of perftest against an engine of ours on raw verbs. Ours takes the parameters that the program says it used: queue
- * depths, moderation, MTU, inline size and number of messages.
+ * A program of perftest against the roles that measure a pair of nodes: the ping-pong for latencies, and the stream of one queue pair
+ * for bandwidths and message rates.
+ *
+ * <p>The ping-pong takes size, number of messages and inline size from the program. The stream takes the size. It ends by its time,
+ * has as much in flight as {@link PairRoles#messagesInFlight} says, and announces room for each list of SENDs.
  */
 final class PerftestContest implements Contest {
 
-    private final BenchContext context;
+    private static final double MIB = 1 << 20;
+
+    private final Context context;
     private final Operation operation;
     private final Kind kind;
     private final List<String> options;
-    private final int list;
     private PerftestOutput.@Nullable Parameters parameters;
-    private @Nullable QueuePairs pairs;
     private String command = "";
+    private int repetitions;
 
     /** What is measured. */
     enum Kind {
-        LATENCY,
-        BANDWIDTH,
-        MESSAGE_RATE
+        /** The median of half a round trip, for READ of a whole one, in microseconds. */
+        LATENCY(0),
+        /** MiB per second. */
+        BANDWIDTH(1000),
+        /** Messages per second. */
+        MESSAGE_RATE(200);
+
+        private final int millis;
+
+        Kind(int millis) {
+            this.millis = millis;
+        }
     }
 
     /**
@@ -38,19 +59,26 @@ final class PerftestContest implements Contest {
      * @param operation what is posted
      * @param kind what is measured
      * @param options of the program, the same on both of its sides
-     * @param list how many requests ours posts with one downcall
      */
-    PerftestContest(BenchContext context, Operation operation, Kind kind, List<String> options, int list) {
+    PerftestContest(Context context, Operation operation, Kind kind, List<String> options) {
         this.context = context;
         this.operation = operation;
         this.kind = kind;
         this.options = List.copyOf(options);
-        this.list = list;
+    }
+
+    /** Returns the name of an operation in lower case. */
+    static String lower(Operation operation) {
+        return operation.name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Returns the name of the program that measures an operation. */
+    static String program(Operation operation, Kind kind) {
+        return "ib_" + lower(operation) + (kind == Kind.LATENCY ? "_lat" : "_bw");
     }
 
     @Override
     public Sample theirs() throws IOException, InterruptedException {
-        String program = kind == Kind.LATENCY ? operation.latencyProgram() : operation.bandwidthProgram();
         List<Object> words = new ArrayList<>(List.of(
                 "-d",
                 context.device().device().name(),
@@ -59,26 +87,22 @@ final class PerftestContest implements Contest {
                 "-x",
                 context.device().gid().index(),
                 // Without it the program refuses to measure where the processor's frequency may change.
-                "-F",
-                "-p",
-                Ports.next()));
+                "-F"));
         words.addAll(options);
-        try (TimedProgram server =
-                TimedProgram.polling(context.step(), context.processors().server(), program, words.toArray())) {
-            server.awaitListening();
-            words.add(context.address());
-            try (TimedProgram client =
-                    TimedProgram.polling(context.step(), context.processors().client(), program, words.toArray())) {
-                long ignored = client.awaitSuccess();
-                ignored = server.awaitSuccess();
-                command = client.command();
-                return sample(client.output());
-            }
-        }
+        ProgramRun run = ProgramRun.of(
+                context,
+                context.processors(),
+                true,
+                program(operation, kind),
+                List.of(),
+                List.of(context.address()),
+                words.toArray());
+        command = run.command();
+        return sample(
+                kind == Kind.LATENCY ? PerftestOutput.latency(run.output()) : PerftestOutput.bandwidth(run.output()));
     }
 
-    private Sample sample(List<String> lines) {
-        PerftestOutput output = kind == Kind.LATENCY ? PerftestOutput.latency(lines) : PerftestOutput.bandwidth(lines);
+    private Sample sample(PerftestOutput output) {
         parameters = output.parameters();
         Map<String, Object> details = new LinkedHashMap<>();
         details.put("iterations", output.parameters().iterations());
@@ -102,28 +126,75 @@ final class PerftestContest implements Contest {
     }
 
     @Override
-    public Sample ours() throws InterruptedException {
-        PerftestOutput.Parameters wanted = parameters;
-        if (wanted == null) {
+    public Sample ours() {
+        PerftestOutput.Parameters both = parameters;
+        if (both == null) {
             throw new IllegalStateException("ours takes its parameters from the program, which has not run");
         }
-        QueuePairs ours = pairs;
-        if (ours == null || !ours.parameters().equals(wanted)) {
-            close();
-            ours = new QueuePairs(context.device(), wanted);
-            pairs = ours;
-        }
-        return switch (kind) {
-            case LATENCY -> new LatencyRun(ours, operation, context).run();
-            case BANDWIDTH -> new BandwidthRun(ours, operation, list, context).run(false);
-            case MESSAGE_RATE -> new BandwidthRun(ours, operation, list, context).run(true);
-        };
+        return kind == Kind.LATENCY ? roundTrips(both) : stream(both.sizeBytes());
+    }
+
+    private Sample roundTrips(PerftestOutput.Parameters both) {
+        PingPongRoles.Plan plan = PingPongRoles.Plan.parse(
+                "--connection raw --operation",
+                lower(operation),
+                "-S",
+                both.sizeBytes(),
+                "-C",
+                both.iterations(),
+                both.sizeBytes() <= both.inlineBytes() ? "--inline" : "",
+                "--timeout",
+                context.step());
+        Pair<PingPongRoles.Result, PingPongRoles.Result> results =
+                context.runPolling(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan));
+        Histogram nanos = results.client().latencies();
+        repetitions = results.client().iterations();
+        long clientMessages = repetitions;
+        long serverMessages = operation == Operation.READ ? 0 : results.server().iterations();
+        Map<String, Object> details = new LinkedHashMap<>();
+        details.put("messagesOfClient", clientMessages);
+        details.put("messagesOfServer", serverMessages);
+        details.put("bytesMoved", (clientMessages + serverMessages) * both.sizeBytes());
+        details.put(
+                "bytesVerified",
+                results.client().bytesVerified() + results.server().bytesVerified());
+        return new Sample(nanos.getValueAtPercentile(50) / (operation == Operation.READ ? 1e3 : 2e3), details);
+    }
+
+    private Sample stream(int size) {
+        boolean rate = kind == Kind.MESSAGE_RATE;
+        PairRoles.Plan plan = new PairRoles.Plan(
+                null,
+                Pace.PLAIN,
+                operation,
+                false,
+                1,
+                rate ? 0 : size,
+                rate ? size : 0,
+                Duration.ofMillis(context.scaled(kind.millis)),
+                context.step(),
+                false);
+        Pair<PairRoles.Result, PairRoles.Result> results =
+                context.runPolling(new PairRoles.Server(plan), new PairRoles.Client(plan));
+        PairRoles.Result poster = PairRoles.poster(operation, results.server(), results.client());
+        Moved moved = rate ? poster.rate() : poster.bandwidth();
+        repetitions = Math.toIntExact(moved.messages() / listOf(size));
+        Map<String, Object> details = new LinkedHashMap<>();
+        details.put("messagesCompleted", moved.messages());
+        details.put("bytesMoved", moved.bytes());
+        details.put("bytesVerified", results.server().bytesVerified());
+        details.put("seconds", moved.nanos() / 1e9);
+        return new Sample(rate ? moved.messagesPerSecond() : moved.bitsPerSecond() / 8 / MIB, details);
+    }
+
+    /** Returns how many messages of a size ours posts with one call. */
+    private static int listOf(int size) {
+        return PairRoles.messagesInFlight(size) / PairRoles.LISTS;
     }
 
     @Override
     public int repetitions() {
-        PerftestOutput.Parameters both = parameters;
-        return both == null ? 0 : Math.ceilDiv(both.iterations(), list);
+        return repetitions;
     }
 
     @Override
@@ -140,22 +211,14 @@ final class PerftestContest implements Contest {
             all.put("mtuBytes", both.mtuBytes());
             all.put("inlineBytes", both.inlineBytes());
             all.put("outstandingReads", both.outstandingReads());
+            if (kind != Kind.LATENCY) {
+                all.put("ourMessagesInFlight", PairRoles.messagesInFlight(both.sizeBytes()));
+                all.put("ourPostList", listOf(both.sizeBytes()));
+                all.put("theirPostList", 1);
+            }
         }
         all.put("polling", "busy, both ends");
         all.put("processors", context.processors().toString());
-        if (kind != Kind.LATENCY) {
-            all.put("ourPostList", list);
-            all.put("theirPostList", 1);
-        }
         return all;
-    }
-
-    @Override
-    public void close() {
-        QueuePairs ours = pairs;
-        pairs = null;
-        if (ours != null) {
-            ours.close();
-        }
     }
 }

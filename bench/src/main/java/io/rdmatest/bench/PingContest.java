@@ -1,11 +1,10 @@
 package io.rdmatest.bench;
 
-import io.rdmatest.scenarios.cprogram.Ports;
-import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import java.io.IOException;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -16,11 +15,11 @@ final class PingContest implements Contest {
 
     private static final int SIZE = RpingOptions.DEFAULT_SIZE;
 
-    private final BenchContext context;
+    private final Context context;
     private final int count;
     private String command = "";
 
-    PingContest(BenchContext context, int count) {
+    PingContest(Context context, int count) {
         this.context = context;
         this.count = count;
     }
@@ -29,37 +28,23 @@ final class PingContest implements Contest {
     public Sample theirs() throws IOException, InterruptedException {
         long one = runTheirs(1);
         long all = runTheirs(count);
-        if (all <= one) {
-            throw new NotMeasuredException(
-                    "rping took %d us for %d pings and %d us for one: allow more pings with --scale"
-                            .formatted(all / 1000, count, one / 1000));
-        }
-        return new Sample((count - 1) * 1e9 / (all - one), Map.of("pings", count, "nanosOfOnePing", one, "nanos", all));
+        return new Sample(perSecond("rping", all, one), Map.of("pings", count, "nanosOfOnePing", one, "nanos", all));
     }
 
     private long runTheirs(int pings) throws IOException, InterruptedException {
-        int port = Ports.next();
-        try (TimedProgram server = TimedProgram.start(
-                context.step(), false, "rping", "-s", "-a", context.address(), "-p", port, "-S", SIZE)) {
-            server.awaitListening();
-            try (TimedProgram client = TimedProgram.start(
-                    context.step(),
-                    false,
-                    "rping",
-                    "-c",
-                    "-a",
-                    context.address(),
-                    "-p",
-                    port,
-                    "-S",
-                    SIZE,
-                    "-C",
-                    pings,
-                    "-V")) {
-                command = client.command();
-                return client.awaitSuccess();
-            }
-        }
+        ProgramRun run = ProgramRun.of(
+                context,
+                Processors.ANY,
+                false,
+                "rping",
+                List.of("-s"),
+                List.of("-c", "-C", Integer.toString(pings), "-V"),
+                "-a",
+                context.address(),
+                "-S",
+                SIZE);
+        command = run.command();
+        return run.nanos();
     }
 
     @Override
@@ -70,28 +55,22 @@ final class PingContest implements Contest {
         RpingRoles.ClientResult result = runOurs(count);
         long one = between - start;
         long all = System.nanoTime() - between;
-        if (all <= one) {
-            throw new NotMeasuredException(
-                    "ours took %d us for %d pings and %d us for one: allow more pings with --scale"
-                            .formatted(all / 1000, count, one / 1000));
-        }
         Map<String, Object> details = new LinkedHashMap<>();
         details.put("pings", result.pings());
         details.put("bytesVerified", result.bytesVerified());
         details.put("nanosOfOnePing", one);
         details.put("nanosOfConnecting", connected);
         details.put("nanos", all);
-        return new Sample((count - 1) * 1e9 / (all - one), details);
+        return new Sample(perSecond("ours", all, one), details);
+    }
+
+    private double perSecond(String who, long all, long one) {
+        return ProgramRun.perSecond(who, all, count, "pings", one, ": allow more pings with --scale");
     }
 
     private RpingRoles.ClientResult runOurs(int pings) {
         RpingOptions options = RpingOptions.parse("-p 0 -S", SIZE, "-C", pings, "-V --timeout", context.step());
-        return LocalRoles.runPair(
-                        context.device(),
-                        new RpingRoles.Server(options),
-                        new RpingRoles.Client(options),
-                        context.step())
-                .client();
+        return context.runClient(new RpingRoles.Server(options), new RpingRoles.Client(options));
     }
 
     @Override

@@ -6,6 +6,9 @@ import io.rdmatest.scenarios.role.Role;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -101,12 +104,20 @@ record Processors(int server, int client) {
     }
 
     /**
-     * Returns what is put before a command so that it runs on one of them.
+     * Starts a C program on one of them.
      *
+     * @param step how long each wait for it may take
      * @param processor that of an end
+     * @param program its name, looked for on the {@code PATH}
+     * @param arguments its arguments
      */
-    static List<String> binding(int processor) {
-        return processor == NONE ? List.of() : List.of(TASKSET, "-c", Integer.toString(processor));
+    static CProgram start(Duration step, int processor, String program, Object... arguments) throws IOException {
+        if (processor == NONE) {
+            return CProgram.start(step, program, arguments);
+        }
+        List<Object> words = new ArrayList<>(List.of("-c", processor, program));
+        words.addAll(Arrays.asList(arguments));
+        return CProgram.start(step, TASKSET, words.toArray());
     }
 
     /**

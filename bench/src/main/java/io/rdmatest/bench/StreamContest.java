@@ -1,8 +1,5 @@
 package io.rdmatest.bench;
 
-import io.rdmatest.scenarios.cprogram.Ports;
-import io.rdmatest.scenarios.role.LocalRoles;
-import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
@@ -13,6 +10,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * rstream(1) against a stream of ours: over rsockets as well, or our own over RDMA WRITE. Both run the exchange of one row as a
@@ -20,7 +19,11 @@ import java.util.Map;
  */
 final class StreamContest implements Contest {
 
-    private final BenchContext context;
+    private static final String HEADING = "name bytes xfers iters total time Gb/sec usec/xfer";
+    private static final Pattern ROW =
+            Pattern.compile("custom (\\S+) (\\S+) (\\S+) (\\S+) (\\d+\\.\\d+)s (\\d+\\.\\d+) (\\d+\\.\\d+)");
+
+    private final Context context;
     private final int size;
     private final int transfers;
     private final int iterations;
@@ -38,7 +41,7 @@ final class StreamContest implements Contest {
      * @param verify whether both sides compare every byte
      * @param rma whether ours is the stream over RDMA WRITE
      */
-    StreamContest(BenchContext context, int size, int transfers, int iterations, boolean verify, boolean rma) {
+    StreamContest(Context context, int size, int transfers, int iterations, boolean verify, boolean rma) {
         this.context = context;
         this.size = size;
         this.transfers = transfers;
@@ -49,27 +52,54 @@ final class StreamContest implements Contest {
 
     @Override
     public Sample theirs() throws IOException, InterruptedException {
-        List<Object> words =
-                new ArrayList<>(List.of("-p", Ports.next(), "-S", size, "-C", transfers, "-I", iterations));
+        List<Object> words = new ArrayList<>(List.of("-S", size, "-C", transfers, "-I", iterations));
         if (verify) {
             words.addAll(List.of("-T", "v"));
         }
-        List<Object> serving = new ArrayList<>(List.of("-b", context.address()));
-        serving.addAll(words);
-        try (TimedProgram server =
-                TimedProgram.polling(context.step(), context.processors().server(), "rstream", serving.toArray())) {
-            server.awaitListening();
-            List<Object> connecting = new ArrayList<>(List.of("-s", context.address()));
-            connecting.addAll(words);
-            try (TimedProgram client = TimedProgram.polling(
-                    context.step(), context.processors().client(), "rstream", connecting.toArray())) {
-                long ignored = client.awaitSuccess();
-                ignored = server.awaitSuccess();
-                command = client.command();
-                double micros = RstreamOutput.of(client.output()).microsPerTransfer();
-                return sample(micros * 1e3 * 2 * transfers * iterations, bytesEachWay(), Map.of());
+        ProgramRun run = ProgramRun.of(
+                context,
+                context.processors(),
+                true,
+                "rstream",
+                List.of("-b", context.address()),
+                List.of("-s", context.address()),
+                words.toArray());
+        command = run.command();
+        return sample(microsPerTransfer(run.output()) * 1e3 * 2 * transfers * iterations, bytesEachWay(), Map.of());
+    }
+
+    /**
+     * Reads the row that rstream printed of a custom test, strictly.
+     *
+     * @param lines the output of a client
+     * @return the mean time of a transfer in microseconds
+     * @throws NotMeasuredException if a line is missing or has an unknown format, or the program found wrong data
+     */
+    static double microsPerTransfer(List<String> lines) {
+        for (int i = 0; i < lines.size(); i++) {
+            String words = words(lines.get(i));
+            if (words.startsWith("name ")) {
+                if (!words.equals(HEADING)) {
+                    throw changed("the columns", lines.get(i));
+                }
+                String next = i + 1 < lines.size() ? lines.get(i + 1) : "[its output ends]";
+                Matcher row = ROW.matcher(words(next));
+                if (!row.matches()) {
+                    throw changed("the row of numbers", next);
+                }
+                return Double.parseDouble(row.group(7));
             }
         }
+        throw new NotMeasuredException(
+                "rstream printed no table; its last line is '%s'".formatted(lines.isEmpty() ? "" : lines.getLast()));
+    }
+
+    private static String words(String line) {
+        return line.strip().replaceAll("\\s+", " ");
+    }
+
+    private static NotMeasuredException changed(String part, String line) {
+        return new NotMeasuredException("rstream printed %s in a format that is not known: '%s'".formatted(part, line));
     }
 
     private long bytesEachWay() {
@@ -99,7 +129,8 @@ final class StreamContest implements Contest {
                 verify ? "-T v" : "",
                 "-p 0 --on-device --timeout",
                 context.step());
-        StreamRoles.Result result = runPair(new StreamRoles.Server(options), new StreamRoles.Client(options));
+        StreamRoles.Result result = context.runPolling(new StreamRoles.Server(options), new StreamRoles.Client(options))
+                .client();
         Exchange.Timing timing = result.timings().getFirst();
         return sample(timing.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
     }
@@ -117,18 +148,10 @@ final class StreamContest implements Contest {
                 RstreamOptions.DEFAULT_BUFFER,
                 "-p 0 --timeout",
                 context.step());
-        RmaStreamRoles.Result result = runPair(new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options));
-        return sample(result.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
-    }
-
-    /** Runs both ends, and returns the client's result. */
-    private <R> R runPair(Role<R> server, Role<R> client) {
-        return LocalRoles.runPair(
-                        context.device(),
-                        Processors.on(context.processors().server(), server),
-                        Processors.on(context.processors().client(), client),
-                        context.step())
+        RmaStreamRoles.Result result = context.runPolling(
+                        new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options))
                 .client();
+        return sample(result.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
     }
 
     @Override

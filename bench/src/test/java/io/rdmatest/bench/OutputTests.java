@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,36 +39,40 @@ class OutputTests {
 
     @Test
     void rstream() throws IOException {
-        assertThat(RstreamOutput.of(recorded("rstream")).microsPerTransfer()).isEqualTo(2577.51);
-        assertRefused(RstreamOutput::of, changed(recorded("rstream"), "usec/xfer", "ns/xfer"), "ns/xfer");
+        assertThat(StreamContest.microsPerTransfer(recorded("rstream"))).isEqualTo(2577.51);
         assertRefused(
-                RstreamOutput::of,
+                StreamContest::microsPerTransfer, changed(recorded("rstream"), "usec/xfer", "ns/xfer"), "ns/xfer");
+        assertRefused(
+                StreamContest::microsPerTransfer,
                 changed(recorded("rstream"), "2577.51", "verification failed"),
                 "verification failed");
     }
 
     @Test
     void cmtime() throws IOException {
-        CmtimeOutput output = CmtimeOutput.of(recorded("cmtime"));
-        assertThat(output.totalMillis())
+        Map<String, Double> millis = ConnectionContest.stepMillis(recorded("cmtime"));
+        assertThat(millis)
                 .containsEntry("connect", 2148.10)
                 .containsEntry("disconnect", 1310.46)
                 .containsEntry("destroy", 4.29);
-        assertThat(output.totalMillis().keySet())
+        assertThat(millis.keySet())
                 .containsExactly(
                         "create id", "resolve addr", "resolve route", "create qp", "connect", "disconnect", "destroy");
-        assertThat(output.setUpMillis()).isEqualTo(1.27 + 18.28 + 3.99 + 67.12 + 2148.10);
+        assertThat(ConnectionContest.setUpMillis(millis)).isEqualTo(1.27 + 18.28 + 3.99 + 67.12 + 2148.10);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"us / conn", "2148.10", "create qp    :"})
     void aTimeOfConnectionsInAnotherFormatIsRefused(String part) throws IOException {
-        assertRefused(CmtimeOutput::of, changed(recorded("cmtime"), part, "?"), "cmtime printed");
+        assertRefused(ConnectionContest::stepMillis, changed(recorded("cmtime"), part, "?"), "cmtime printed");
     }
 
     @Test
     void noTableIsNoNumber() {
-        assertRefused(RstreamOutput::of, List.of("rsend: Connection reset by peer"), "Connection reset");
-        assertRefused(CmtimeOutput::of, List.of("event: RDMA_CM_EVENT_REJECTED, error: 8"), "RDMA_CM_EVENT_REJECTED");
+        assertRefused(StreamContest::microsPerTransfer, List.of("rsend: Connection reset by peer"), "Connection reset");
+        assertRefused(
+                ConnectionContest::stepMillis,
+                List.of("event: RDMA_CM_EVENT_REJECTED, error: 8"),
+                "RDMA_CM_EVENT_REJECTED");
     }
 }

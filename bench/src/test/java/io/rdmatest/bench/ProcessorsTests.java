@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.ProcessorBinding;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RoleContext;
@@ -91,10 +92,9 @@ class ProcessorsTests {
     @Test
     void aProgramIsBound() throws Exception {
         int last = ProcessorBinding.allowed().length() - 1;
-        try (TimedProgram program =
-                TimedProgram.polling(STEP, last, "grep", "Cpus_allowed_list", "/proc/self/status")) {
-            long ignored = program.awaitSuccess();
-            assertThat(program.output()).containsExactly("Cpus_allowed_list:\t" + last);
+        try (CProgram program = Processors.start(STEP, last, "grep", "Cpus_allowed_list", "/proc/self/status")) {
+            program.awaitSuccess();
+            assertThat(program.output()).isEqualTo("Cpus_allowed_list:\t" + last + "\n");
         }
     }
 
@@ -115,9 +115,9 @@ class ProcessorsTests {
         try (Processors.Binding ignored = new Processors.Binding(Processors.ANY.server())) {
             assertThat(ofThread()).isEqualTo(before);
         }
-        try (TimedProgram program = TimedProgram.polling(STEP, Processors.ANY.client(), "cat", "/proc/self/comm")) {
-            long ignored = program.awaitSuccess();
-            assertThat(program.output()).containsExactly("cat");
+        try (CProgram program = Processors.start(STEP, Processors.ANY.client(), "cat", "/proc/self/comm")) {
+            program.awaitSuccess();
+            assertThat(program.output()).isEqualTo("cat\n");
         }
     }
 

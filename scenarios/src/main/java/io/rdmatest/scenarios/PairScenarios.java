@@ -463,7 +463,7 @@ public class PairScenarios {
             }
             boolean software = Stream.of(places)
                     .map(place -> place.facts().environment().getOrDefault("driver", ""))
-                    .anyMatch(PairRoles::isSoftware);
+                    .anyMatch(DriverQuirks::isSoftware);
             return software ? QPS_OF_SOFTWARE : QPS_OF_HARDWARE;
         }
 

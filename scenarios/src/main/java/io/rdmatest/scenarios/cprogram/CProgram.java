@@ -3,8 +3,10 @@ package io.rdmatest.scenarios.cprogram;
 import io.rdmatest.Deadline;
 import io.rdmatest.SkipReason;
 import io.rdmatest.peer.PosixShell;
+import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -13,7 +15,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -22,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 import org.opentest4j.TestAbortedException;
 
 /**
- * A running C program. Its output goes into a file, line by line as it is printed.
+ * A running C program. A thread reads each line when the program prints it, and notes the time.
  *
  * <p>Its output and exit status are only hints: several of these programs end with 0 after failures, and with another status
  * after success.
@@ -38,16 +42,43 @@ public final class CProgram implements AutoCloseable {
     private final List<String> launch;
     private final List<String> command;
     private final Process process;
-    private final Path file;
     private final Duration step;
-    private String last = "";
+    private final Thread reader;
 
-    private CProgram(List<String> launch, List<String> command, Process process, Path file, Duration step) {
+    /** Whether the output was still open 10 s after the end of the program. */
+    private volatile boolean isLeftOpen;
+
+    /** The output until now, which is also the lock of the arrivals. */
+    private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
+
+    /** The time at which each part of the output arrived, by the number of bytes until its end. */
+    private final NavigableMap<Integer, Long> arrivals = new TreeMap<>();
+
+    private CProgram(List<String> launch, List<String> command, Process process, Duration step) {
         this.launch = launch;
         this.command = command;
         this.process = process;
-        this.file = file;
         this.step = step;
+        this.reader = Thread.ofPlatform().name("rdma-c-program").daemon(true).start(this::read);
+    }
+
+    private void read() {
+        byte[] part = new byte[8192];
+        try (InputStream in = process.getInputStream()) {
+            for (int count = in.read(part); count >= 0; count = in.read(part)) {
+                append(part, count);
+            }
+        } catch (IOException e) {
+            byte[] reason = ("[its output cannot be read: " + e + "]").getBytes(StandardCharsets.UTF_8);
+            append(reason, reason.length);
+        }
+    }
+
+    private void append(byte[] part, int count) {
+        synchronized (printed) {
+            printed.write(part, 0, count);
+            arrivals.put(printed.size(), System.nanoTime());
+        }
     }
 
     /**
@@ -90,27 +121,19 @@ public final class CProgram implements AutoCloseable {
      */
     public static CProgram start(List<String> launch, Duration step, String name, Object... arguments)
             throws IOException {
-        List<String> command = new ArrayList<>();
+        // Into a pipe, a program prints only when its buffer is full, and it may be killed before that.
+        List<String> command = new ArrayList<>(List.of("stdbuf", "-oL"));
         command.add(
                 launch.isEmpty() ? find(name).orElseThrow(() -> missing(name)).toString() : name);
         Arrays.stream(arguments).map(Object::toString).forEach(command::add);
-        // Into a file, a program prints only when its buffer is full, and it may be killed before that.
-        command.addAll(0, List.of("stdbuf", "-oL"));
-        Path file = Files.createTempFile(name, ".out");
-        try {
-            ProcessBuilder builder =
-                    new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(file.toFile());
-            Process process = launch.isEmpty()
-                    ? builder.redirectInput(new File("/dev/null")).start()
-                    : startByShell(builder, launch, command);
-            List<String> typed = new ArrayList<>(launch);
-            typed.add(name);
-            typed.addAll(command.subList(3, command.size()));
-            return new CProgram(launch, typed, process, file, step);
-        } catch (IOException | RuntimeException e) {
-            Files.deleteIfExists(file);
-            throw e;
-        }
+        List<String> typed = new ArrayList<>(launch);
+        typed.add(name);
+        typed.addAll(command.subList(3, command.size()));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        Process process = launch.isEmpty()
+                ? builder.redirectInput(new File("/dev/null")).start()
+                : startByShell(builder, launch, command);
+        return new CProgram(launch, typed, process, step);
     }
 
     /**
@@ -132,9 +155,7 @@ public final class CProgram implements AutoCloseable {
             in.write(script.getBytes(StandardCharsets.UTF_8));
             in.flush();
         } catch (IOException e) {
-            // The launch command has already ended. Its output is in the file, and the next wait for the program
-            // reports it.
-            return process;
+            // The launch command has already ended. The next wait for the program reports its output.
         }
         return process;
     }
@@ -151,24 +172,40 @@ public final class CProgram implements AutoCloseable {
                 .collect(Collectors.joining(" "));
     }
 
-    /** Returns what the program has printed until now; also after {@link #close}. */
-    public String output() throws IOException {
-        if (Files.exists(file)) {
-            // Decoded leniently, because a damaged ping that the program prints may be no text.
-            last = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+    /** Returns what the program has printed until now, and all of it after its end. */
+    public String output() {
+        if (!process.isAlive() && !isLeftOpen) {
+            // A process that the program left behind, such as the master of ssh(1), may keep the pipe open.
+            isLeftOpen = !Deadline.after(GRACE).join(reader, () -> {});
         }
-        return last;
+        synchronized (printed) {
+            // Decoded leniently, because a damaged ping that the program prints may be no text.
+            return printed.toString(StandardCharsets.UTF_8);
+        }
+    }
+
+    /**
+     * Returns the time at which the program printed something, on the scale of {@link System#nanoTime}.
+     *
+     * @param text ASCII within one line; its first occurrence counts
+     * @throws AssertionError if the program has not printed it
+     */
+    public long printedAt(String text) {
+        String ignored = output();
+        synchronized (printed) {
+            int at = printed.toString(StandardCharsets.ISO_8859_1).indexOf(text);
+            if (at >= 0) {
+                return arrivals.ceilingEntry(at + text.length()).getValue();
+            }
+        }
+        throw new AssertionError("No '%s': %s".formatted(text, describe()));
     }
 
     /** Returns the command line, how the program ended if it has, and its output, for messages. */
     public String describe() {
         String state = process.isAlive() ? "still running" : "ended with " + process.exitValue();
-        try {
-            String said = output().strip();
-            return command() + " [" + state + "]" + (said.isEmpty() ? " printed nothing" : " printed:\n" + said);
-        } catch (IOException e) {
-            return command() + " [" + state + "], whose output cannot be read: " + e;
-        }
+        String said = output().strip();
+        return command() + " [" + state + "]" + (said.isEmpty() ? " printed nothing" : " printed:\n" + said);
     }
 
     /** Returns the process. */
@@ -182,7 +219,7 @@ public final class CProgram implements AutoCloseable {
      * @param text what to wait for, within one line
      * @throws AssertionError if it ended or a step's time passed before that
      */
-    public void awaitOutput(String text) throws IOException, InterruptedException {
+    public void awaitOutput(String text) throws InterruptedException {
         awaitOutput(text, 1);
     }
 
@@ -193,7 +230,7 @@ public final class CProgram implements AutoCloseable {
      * @param times how often it must be there, at least 1
      * @throws AssertionError if it ended or a step's time passed before that
      */
-    public void awaitOutput(String text, int times) throws IOException, InterruptedException {
+    public void awaitOutput(String text, int times) throws InterruptedException {
         long deadline = Deadline.end(step);
         while (true) {
             boolean ended = process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS);
@@ -269,11 +306,6 @@ public final class CProgram implements AutoCloseable {
         return false;
     }
 
-    /** Returns the exit status of the program, which must have ended. */
-    int exitStatus() {
-        return process.exitValue();
-    }
-
     /** Returns whether a program that ended is not installed on the node that it was to run on. */
     boolean isMissing() {
         return !launch.isEmpty() && process.exitValue() == NOT_FOUND;
@@ -300,7 +332,7 @@ public final class CProgram implements AutoCloseable {
      */
     public void awaitNextTry(long deadline, @Nullable Throwable refusal) throws InterruptedException {
         if (process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
-            if (!launch.isEmpty() && process.exitValue() == NOT_FOUND) {
+            if (isMissing()) {
                 throw missing(command.get(launch.size()));
             }
             throw new AssertionError("The server ended before anybody was connected: " + describe(), refusal);
@@ -317,22 +349,19 @@ public final class CProgram implements AutoCloseable {
      * @throws IllegalStateException if it is not gone after 10 s
      */
     public void kill() {
-        kill(process, command());
-    }
-
-    /**
-     * Kills a program if it still runs, as {@code kill -9} does, and waits until it is gone.
-     *
-     * @param command its name in messages
-     * @throws IllegalStateException if it is not gone after 10 s
-     */
-    public static void kill(Process process, String command) {
-        process.destroyForcibly();
+        // The method of Process would close the output as well, and lose its end.
+        boolean ignored = process.toHandle().destroyForcibly();
+        try {
+            // A shell that was started for the program kills it then.
+            process.getOutputStream().close();
+        } catch (IOException e) {
+            // The shell has ended, and has killed the program itself.
+        }
         // Its port is free only after it is gone.
         CompletableFuture<Process> end = process.onExit().completeOnTimeout(null, GRACE.toSeconds(), TimeUnit.SECONDS);
         if (end.join() == null) {
             throw new IllegalStateException("%s (pid %d) was killed and has not ended within %d s%s"
-                    .formatted(command, process.pid(), GRACE.toSeconds(), heldIn(process.pid())));
+                    .formatted(command(), process.pid(), GRACE.toSeconds(), heldIn(process.pid())));
         }
     }
 
@@ -347,17 +376,10 @@ public final class CProgram implements AutoCloseable {
         }
     }
 
-    /** Kills the program if it still runs, waits until it is gone and removes its file. */
+    /** Kills the program if it still runs, and waits until it is gone and its output is read. */
     @Override
-    public void close() throws IOException {
-        try {
-            kill();
-        } finally {
-            try {
-                String ignored = output();
-            } finally {
-                Files.deleteIfExists(file);
-            }
-        }
+    public void close() {
+        kill();
+        String ignored = output();
     }
 }

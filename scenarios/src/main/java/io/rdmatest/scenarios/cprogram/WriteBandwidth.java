@@ -177,7 +177,7 @@ public final class WriteBandwidth {
                     if (client.isMissing()) {
                         return Result.missing(from);
                     }
-                    if (client.exitStatus() == 0) {
+                    if (client.awaitEnd() == 0) {
                         return result(client.output().lines().toList());
                     }
                     // A server that can't be reached for so long is not late, but unreachable.
@@ -239,7 +239,7 @@ public final class WriteBandwidth {
     private static final Pattern UNKNOWN_OPTION = Pattern.compile("unrecognized option:? '?(-*[\\w-]+)");
 
     /** Returns the reason that a failed program gives. */
-    private static String said(CProgram program, Side side) throws IOException {
+    private static String said(CProgram program, Side side) throws InterruptedException {
         List<String> told = program.output()
                 .lines()
                 .map(String::strip)
@@ -257,7 +257,7 @@ public final class WriteBandwidth {
                 .formatted(
                         PROGRAM,
                         side.name(),
-                        program.exitStatus(),
+                        program.awaitEnd(),
                         last.isEmpty() ? "" : ": " + last.substring(0, Math.min(MOST_CHARACTERS, last.length())));
     }
 }

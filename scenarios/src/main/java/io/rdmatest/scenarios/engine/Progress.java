@@ -207,16 +207,18 @@ public final class Progress {
 
     /** Waits for the next receive; returns false if the connection ends first. */
     public boolean awaitReceiveOrEnd(String what) {
+        return awaitReceive(timeout, what);
+    }
+
+    private boolean awaitReceive(Duration limit, String what) {
         if (receivesTaken == receivesSeen) {
-            long deadline = Deadline.end(timeout);
+            long deadline = Deadline.end(limit);
             for (int idle = 1; receivesTaken == receivesSeen; idle++) {
                 if (take() > 0) {
                     idle = 0;
-                } else if (idle(idle, deadline, timeout, what)) {
+                } else if (idle(idle, deadline, limit, what) && take() == 0) {
                     // Receives before the end still count.
-                    if (take() == 0) {
-                        return false;
-                    }
+                    return false;
                 }
                 if (receivesTaken == receivesSeen && isFlushedByGoodbye()) {
                     return false;
@@ -255,25 +257,11 @@ public final class Progress {
 
     /** Waits for the next receive with a special limit; false if none arrived in time. */
     public boolean awaitReceiveWithin(Duration limit, String what) {
-        if (receivesTaken == receivesSeen) {
-            long deadline = Deadline.end(limit);
-            try {
-                for (int idle = 1; receivesTaken == receivesSeen; idle++) {
-                    if (take() > 0) {
-                        idle = 0;
-                    } else if (idle(idle, deadline, limit, what) && take() == 0) {
-                        return false;
-                    }
-                    if (receivesTaken == receivesSeen && isFlushedByGoodbye()) {
-                        return false;
-                    }
-                }
-            } catch (RdmaTimeoutException e) {
-                return false;
-            }
+        try {
+            return awaitReceive(limit, what);
+        } catch (RdmaTimeoutException e) {
+            return false;
         }
-        current = (int) (receivesTaken++ % receivedIds.length);
-        return true;
     }
 
     /** Waits until a byte of memory has a value, to poll for the end of an RDMA WRITE. */

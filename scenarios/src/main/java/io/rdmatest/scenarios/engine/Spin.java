@@ -4,10 +4,12 @@ package io.rdmatest.scenarios.engine;
  * The pace of a polling loop. At first it polls without a pause, then it yields. From time to time it checks events, the deadline
  * and the scenario.
  */
-final class Spin {
+public final class Spin {
 
     private static final int SPINS = 32;
-    private static final int LOOK = 256;
+
+    /** The number of polls between looks. */
+    public static final int LOOK = 256;
 
     private Spin() {}
 
@@ -18,7 +20,7 @@ final class Spin {
      * @param idle the number of polls without a result so far, from 1
      * @return whether it is time to look at events, the deadline and the end of the scenario
      */
-    static boolean isTimeToLook(int idle) {
+    public static boolean isTimeToLook(int idle) {
         if (idle < SPINS) {
             return false;
         }

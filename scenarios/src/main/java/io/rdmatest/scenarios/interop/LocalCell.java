@@ -122,7 +122,7 @@ final class LocalCell implements CellContext {
         for (CProgram program : programs) {
             try {
                 program.close();
-            } catch (IOException | RuntimeException e) {
+            } catch (RuntimeException e) {
                 first = add(first, e);
             }
         }

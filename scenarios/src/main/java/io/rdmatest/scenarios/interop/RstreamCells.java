@@ -122,8 +122,7 @@ final class RstreamCells implements CellSource {
     }
 
     /** The program reports its first wrong byte. In most modes its exit status also shows it. */
-    private static long require(CProgram program, RstreamOptions options, StreamRoles.Result result)
-            throws IOException {
+    private static long require(CProgram program, RstreamOptions options, StreamRoles.Result result) {
         if (program.output().contains("verification failed")) {
             throw new AssertionError("The program received wrong data: " + program.describe());
         }

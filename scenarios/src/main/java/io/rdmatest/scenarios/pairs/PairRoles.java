@@ -28,6 +28,9 @@ public final class PairRoles {
     /** The largest message of a stream in bytes. */
     public static final int LARGEST = 16 << 20;
 
+    /** The number of lists in which the messages in flight are posted. The last request of each list is signalled. */
+    public static final int LISTS = 4;
+
     /** How long a side waits for a message of the other side's agent; the first role of an agent loads its classes. */
     private static final Duration START = Duration.ofMinutes(1);
 
@@ -219,11 +222,6 @@ public final class PairRoles {
         return PairStream.slots(size);
     }
 
-    /** Tells whether a driver is software, whose active rate is not that of the wire. */
-    public static boolean isSoftware(String driver) {
-        return DriverQuirks.isSoftware(driver);
-    }
-
     /** Waits longer for messages, because an agent that starts slowly is no evidence about the fabric. */
     private static final class PatientContext extends ForwardingContext {
 
@@ -339,7 +337,7 @@ public final class PairRoles {
 
     private static long lineRate(RoleContext context) {
         String driver = context.device().environment().getOrDefault("driver", "");
-        return isSoftware(driver)
+        return DriverQuirks.isSoftware(driver)
                 ? 0
                 : Math.round(context.device().portAttributes().rateGbps() * 1e9);
     }

@@ -1,5 +1,7 @@
 package io.rdmatest.scenarios.pairs;
 
+import static io.rdmatest.scenarios.pairs.PairRoles.LISTS;
+
 import io.rdmatest.Cause;
 import io.rdmatest.Closer;
 import io.rdmatest.ConnectionMode;
@@ -44,9 +46,6 @@ import org.jspecify.annotations.Nullable;
  * <p>A further connection carries control messages, so that both sides begin and end a stream together.
  */
 final class PairStream implements AutoCloseable {
-
-    /** The number of lists in which a ring is posted. The last request of each list is signalled. */
-    private static final int LISTS = 4;
 
     /** The largest and the smallest ring, in messages. */
     private static final int MOST_SLOTS = 64;

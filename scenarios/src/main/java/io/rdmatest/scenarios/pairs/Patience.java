@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.pairs;
 import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.scenarios.engine.Spin;
 import io.rdmatest.scenarios.role.RoleContext;
 import java.time.Duration;
 
@@ -11,12 +12,6 @@ import java.time.Duration;
  * nothing happens, and fails if nothing happens for too long.
  */
 final class Patience {
-
-    /** The number of turns without work before the loop yields the processor. */
-    private static final int SPINS = 32;
-
-    /** The number of turns between checks that cost more than a turn. */
-    static final int LOOK = 256;
 
     private final RoleContext context;
     private final Duration timeout;
@@ -47,8 +42,7 @@ final class Patience {
      * @throws RdmaTimeoutException if nothing happened for too long
      */
     void after(boolean worked, long outstanding) {
-        turns++;
-        if (turns % LOOK == 0) {
+        if (++turns % Spin.LOOK == 0) {
             context.checkCancelled();
         }
         if (worked) {
@@ -56,13 +50,7 @@ final class Patience {
             last = System.nanoTime();
             return;
         }
-        idle++;
-        if (idle < SPINS) {
-            return;
-        }
-        // A software device needs the processor that this loop would spin on.
-        Thread.yield();
-        if (idle % LOOK == 0) {
+        if (Spin.isTimeToLook(++idle)) {
             look.run();
             if (System.nanoTime() - last >= timeout.toNanos()) {
                 throw new RdmaTimeoutException(

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.engine.Spin;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import java.time.Duration;
@@ -54,30 +55,30 @@ class PatienceTests {
     @Test
     void aLoopThatAlwaysHasWorkEndsWithTheScenario() {
         Patience patience = patience(LONG);
-        turns(patience, 10 * Patience.LOOK, true);
+        turns(patience, 10 * Spin.LOOK, true);
         cancelled = true;
 
-        assertThatThrownBy(() -> turns(patience, Patience.LOOK, true)).isInstanceOf(RoleCancelledException.class);
+        assertThatThrownBy(() -> turns(patience, Spin.LOOK, true)).isInstanceOf(RoleCancelledException.class);
     }
 
     @Test
     void aLoopThatWaitsLooksAroundAndEndsWithTheScenario() {
         Patience patience = patience(LONG);
-        turns(patience, Patience.LOOK, true);
+        turns(patience, Spin.LOOK, true);
         assertThat(looks).hasValue(0);
-        turns(patience, 2 * Patience.LOOK, false);
+        turns(patience, 2 * Spin.LOOK, false);
         assertThat(looks).hasValue(2);
         cancelled = true;
 
-        assertThatThrownBy(() -> turns(patience, Patience.LOOK, false)).isInstanceOf(RoleCancelledException.class);
+        assertThatThrownBy(() -> turns(patience, Spin.LOOK, false)).isInstanceOf(RoleCancelledException.class);
     }
 
     @Test
     void aWaitInWhichNothingHappensEnds() {
         Patience patience = patience(Duration.ZERO);
-        turns(patience, 4 * Patience.LOOK, true);
+        turns(patience, 4 * Spin.LOOK, true);
 
-        assertThatThrownBy(() -> turns(patience, Patience.LOOK, false))
+        assertThatThrownBy(() -> turns(patience, Spin.LOOK, false))
                 .isInstanceOf(RdmaTimeoutException.class)
                 .hasMessageContaining("3 lists of requests are on their way");
     }

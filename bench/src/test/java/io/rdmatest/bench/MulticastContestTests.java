@@ -5,29 +5,30 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-class MckeyPairTests {
+class MulticastContestTests {
 
     @Test
     void aRunThatDeliversIsNotRepeated() throws Exception {
         AtomicInteger runs = new AtomicInteger();
-        MckeyPair.Delivery delivery = MckeyPair.repeated(() -> {
+        MulticastContest.Delivery delivery = MulticastContest.repeated(() -> {
             runs.incrementAndGet();
-            return 7L;
+            return OptionalLong.of(7);
         });
-        assertThat(delivery).isEqualTo(new MckeyPair.Delivery(7, 0));
+        assertThat(delivery).isEqualTo(new MulticastContest.Delivery(7, 0));
         assertThat(runs).hasValue(1);
     }
 
     @Test
     void runsThatLoseTooMuchAreRepeated() throws Exception {
         Queue<Long> outcomes = new ArrayDeque<>(Arrays.asList(-1L, -1L, 5L));
-        MckeyPair.Delivery delivery = MckeyPair.repeated(() -> {
+        MulticastContest.Delivery delivery = MulticastContest.repeated(() -> {
             long outcome = outcomes.remove();
-            return outcome < 0 ? null : outcome;
+            return outcome < 0 ? OptionalLong.empty() : OptionalLong.of(outcome);
         });
         assertThat(delivery.nanos()).isEqualTo(5);
         assertThat(delivery.lostRuns()).isEqualTo(2);
@@ -37,19 +38,19 @@ class MckeyPairTests {
     @Test
     void aProgramThatNeverDeliversIsNotMeasured() {
         AtomicInteger runs = new AtomicInteger();
-        assertThatThrownBy(() -> MckeyPair.repeated(() -> {
+        assertThatThrownBy(() -> MulticastContest.repeated(() -> {
                     runs.incrementAndGet();
-                    return null;
+                    return OptionalLong.empty();
                 }))
                 .isInstanceOf(NotMeasuredException.class)
-                .hasMessageContaining("lost more than half of its messages in each of " + MckeyPair.RUNS + " runs");
-        assertThat(runs).hasValue(MckeyPair.RUNS);
+                .hasMessageContaining("lost more than half of its messages in each of " + MulticastContest.RUNS + " runs");
+        assertThat(runs).hasValue(MulticastContest.RUNS);
     }
 
     @Test
     void aProgramThatFailsIsNotRunAgain() {
         AtomicInteger runs = new AtomicInteger();
-        assertThatThrownBy(() -> MckeyPair.repeated(() -> {
+        assertThatThrownBy(() -> MulticastContest.repeated(() -> {
                     runs.incrementAndGet();
                     throw new NotMeasuredException("the program failed");
                 }))
