@@ -84,7 +84,7 @@ class ReportTests {
                         .map(label -> label.path("value").asText()))
                 .containsExactlyInAnyOrder("Matrix <1>", "program", "role");
         assertThat(matrix(allure.path("uuid").asText()))
-                .contains("Matrix &lt;1&gt;", "1 of 1", "<li class='passed'>-C 1 &lt;2&gt; ")
+                .contains("Matrix &lt;1&gt;", "1 of 1", "<li class=\"passed\">-C 1 &lt;2&gt; ")
                 .doesNotContain("<1>", "<2>");
         for (JsonNode attachment : allure.path("attachments")) {
             if (attachment.path("type").asText().equals("image/svg+xml")) {
