@@ -124,7 +124,7 @@ public final class KernelLog {
         Device() {
             fd = Libc.open("/dev/kmsg", Libc.O_NONBLOCK | Libc.O_CLOEXEC);
             if (fd < 0) {
-                throw Native.failure("open", "/dev/kmsg");
+                throw new RdmaException("open", "/dev/kmsg", Native.errno());
             }
             long ignored = Libc.lseek(fd, 0, Libc.SEEK_END);
             buffer = Arena.ofAuto().allocate(RECORD);
@@ -143,7 +143,7 @@ public final class KernelLog {
                 }
                 // The kernel has overwritten the next records.
                 if (errno != Libc.EPIPE) {
-                    throw Native.failure("read", "/dev/kmsg");
+                    throw new RdmaException("read", "/dev/kmsg", Native.errno());
                 }
             }
         }

@@ -7,6 +7,7 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.rdma_addrinfo;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
 import io.rdmatest.internal.SocketAddresses;
 import io.rdmatest.verbs.Gid;
 import java.lang.foreign.Arena;
@@ -212,7 +213,7 @@ public final class AddressInfo {
             requireGid(hints.source());
         }
         Deadline deadline = Deadline.after(timeout);
-        Native.requireLibraries();
+        NativeCalls.requireLibraries();
         CompletableFuture<List<AddressInfo>> answer = new CompletableFuture<>();
         Thread thread = Thread.ofPlatform().daemon().name("rdma_getaddrinfo").unstarted(() -> {
             try {

@@ -1,6 +1,5 @@
 package io.rdmatest.cm;
 
-import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.DeviceContext;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
@@ -59,7 +58,7 @@ final class CmContexts {
                 throw new IllegalStateException("no id is bound to this device");
             }
             if (entry.context == null || entry.context.isClosed()) {
-                entry.context = VerbsBridge.get().borrow(segment);
+                entry.context = Rdmacm.VERBS.borrow(segment);
             }
             return entry.context;
         }

@@ -21,7 +21,6 @@ import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.PathRecordLayout;
 import io.rdmatest.internal.PortInUse;
 import io.rdmatest.internal.SocketAddresses;
-import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Ece;
 import io.rdmatest.verbs.Gid;
@@ -33,6 +32,7 @@ import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.Transport;
+import io.rdmatest.verbs.VerbsBridge;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -507,7 +507,7 @@ public final class CmId extends NativeResource {
                         "an id of port space " + portSpace + " can't have a queue pair of type " + attributes.type());
             }
             try (Arena arena = Arena.ofConfined()) {
-                VerbsBridge bridge = VerbsBridge.get();
+                VerbsBridge bridge = Rdmacm.VERBS;
                 if (bridge.pointer(protectionDomain.context()).address() != context) {
                     throw new IllegalArgumentException(protectionDomain.describe()
                             + " belongs to another context than " + describe()
@@ -596,7 +596,7 @@ public final class CmId extends NativeResource {
                 }
                 int filled = mask.get(ValueLayout.JAVA_INT, 0);
                 requireComplete(state, filled);
-                return VerbsBridge.get().modification(attributes, filled);
+                return Rdmacm.VERBS.modification(attributes, filled);
             }
         });
     }
@@ -733,7 +733,7 @@ public final class CmId extends NativeResource {
         locked(() -> {
             long ignored = requireDevice("disconnect");
             if (queuePair != null) {
-                VerbsBridge.get().intendError(queuePair);
+                Rdmacm.VERBS.intendError(queuePair);
             }
             Rdmacm.disconnect(id, this::describe);
             return true;

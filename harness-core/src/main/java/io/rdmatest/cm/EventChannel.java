@@ -11,6 +11,7 @@ import io.rdmatest.ffi.rdma_event_channel;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.ManagerFile;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -145,7 +146,7 @@ public final class EventChannel extends NativeResource {
      *     process may not open it
      */
     public static EventChannel create() {
-        Native.requireLibraries();
+        NativeCalls.requireLibraries();
         MemorySegment channel = Rdmacm.createEventChannel();
         try {
             int fd = rdma_event_channel.fd(channel);

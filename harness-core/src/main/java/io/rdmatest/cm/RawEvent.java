@@ -6,7 +6,6 @@ import io.rdmatest.ffi.rdma_cm_id;
 import io.rdmatest.ffi.rdma_conn_param;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.rdma_ud_param;
-import io.rdmatest.internal.VerbsBridge;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Map;
@@ -121,7 +120,7 @@ record RawEvent(
         return new UdParameters(
                 rdma_ud_param.qp_num(ud),
                 rdma_ud_param.qkey(ud),
-                ibv_ah_attr.port_num(address) == 0 ? null : VerbsBridge.get().addressHandleAttributes(address));
+                ibv_ah_attr.port_num(address) == 0 ? null : Rdmacm.VERBS.addressHandleAttributes(address));
     }
 
     /** Returns the address of the event's id; for a connection request, the address of the listening id. */

@@ -12,6 +12,9 @@ import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.ManagerFile;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
+import io.rdmatest.internal.SharedSecrets;
+import io.rdmatest.verbs.VerbsBridge;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 
@@ -22,6 +25,8 @@ import java.util.function.Supplier;
  * callers must check first.
  */
 final class Rdmacm {
+
+    static final VerbsBridge VERBS = SharedSecrets.of(VerbsBridge.class);
 
     private static final Downcall CREATE_CHANNEL = Downcall.of("rdma_create_event_channel", C_POINTER);
     private static final Downcall DESTROY_CHANNEL = Downcall.ofVoid("rdma_destroy_event_channel", C_POINTER);
@@ -124,7 +129,7 @@ final class Rdmacm {
                     return false;
                 }
                 if (errno != rdma_h.EINTR()) {
-                    throw Native.failure("rdma_get_cm_event", "");
+                    throw NativeCalls.failure("rdma_get_cm_event", "");
                 }
             }
         } catch (Throwable e) {

@@ -39,7 +39,7 @@ public final class Descriptors {
     public boolean awaitReadable(int millis) {
         int ready = Libc.poll(entries, count, millis);
         if (ready < 0 && Native.errno() != Libc.EINTR) {
-            throw Native.failure("poll", count + " descriptors");
+            throw NativeCalls.failure("poll", count + " descriptors");
         }
         return ready > 0;
     }
@@ -53,10 +53,10 @@ public final class Descriptors {
     public static void makeNonBlocking(int fd) {
         int flags = Libc.statusFlags(fd);
         if (flags < 0) {
-            throw Native.failure("fcntl", "F_GETFL");
+            throw NativeCalls.failure("fcntl", "F_GETFL");
         }
         if (Libc.setStatusFlags(fd, flags | Libc.O_NONBLOCK) < 0) {
-            throw Native.failure("fcntl", "F_SETFL, O_NONBLOCK");
+            throw NativeCalls.failure("fcntl", "F_SETFL, O_NONBLOCK");
         }
     }
 }

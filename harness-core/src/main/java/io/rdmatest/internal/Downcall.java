@@ -91,7 +91,7 @@ public final class Downcall {
      * @param function its symbol
      * @param result the layout of the result
      * @param arguments the layouts of the arguments
-     * @return the call; it may be used before {@link Native#requireLibraries()}
+     * @return the call; it may be used before {@code NativeCalls.requireLibraries()}
      */
     static Downcall libc(String function, MemoryLayout result, MemoryLayout... arguments) {
         return new Downcall(function, Kind.LIBC, FunctionDescriptor.of(result, arguments), Native.CAPTURE);
@@ -104,7 +104,7 @@ public final class Downcall {
      * @param fixed the number of arguments that it always has
      * @param result the layout of the result
      * @param arguments all argument layouts of this way, the fixed ones first
-     * @return the call; it may be used before {@link Native#requireLibraries()}
+     * @return the call; it may be used before {@code NativeCalls.requireLibraries()}
      */
     static Downcall libcVariadic(String function, int fixed, MemoryLayout result, MemoryLayout... arguments) {
         return new Downcall(
@@ -137,7 +137,7 @@ public final class Downcall {
         return descriptor;
     }
 
-    /** Returns whether one of the libraries has a symbol. Call {@link Native#requireLibraries()} first. */
+    /** Returns whether one of the libraries has a symbol. Call {@code NativeCalls.requireLibraries()} first. */
     public static boolean isThere(String symbol) {
         return Lookup.LIBRARIES.find(symbol).isPresent();
     }
@@ -148,7 +148,7 @@ public final class Downcall {
     }
 
     /**
-     * Returns the handle. Call {@link Native#requireLibraries()} first.
+     * Returns the handle. Call {@code NativeCalls.requireLibraries()} first.
      *
      * @return a handle with the errno state as its first parameter, then those of the function; see also {@link #pointer}
      * @throws IllegalStateException if the installed libraries do not have the function
@@ -174,7 +174,7 @@ public final class Downcall {
         return kind == Kind.LIBC ? Libc.lookup().find(function) : Lookup.LIBRARIES.find(function);
     }
 
-    /** Used after {@link Native#requireLibraries()}. The libraries are never closed. */
+    /** Used after {@code NativeCalls.requireLibraries()}. The libraries are never closed. */
     private static final class Lookup {
         static final SymbolLookup LIBRARIES = SymbolLookup.libraryLookup("librdmacm.so.1", Arena.global())
                 .or(SymbolLookup.libraryLookup("libibverbs.so.1", Arena.global()))

@@ -26,7 +26,7 @@ public final class ManagerFile {
      * @return the exception, with the errno of the calling thread's last capturing call
      */
     public static RdmaException failure(String call, String operands) {
-        RdmaException failure = Native.failure(call, operands);
+        RdmaException failure = NativeCalls.failure(call, operands);
         int errno = failure.errno();
         return missing()
                 .map(text -> new RdmaException(

@@ -116,7 +116,7 @@ public final class PacketRing implements AutoCloseable {
         }
         event = Libc.eventfd(0, Libc.O_CLOEXEC | Libc.O_NONBLOCK);
         if (event < 0) {
-            throw Native.failure("eventfd", "");
+            throw NativeCalls.failure("eventfd", "");
         }
         try (Arena temporary = Arena.ofConfined()) {
             option(SOL_PACKET, PACKET_VERSION, temporary.allocateFrom(JAVA_INT, TPACKET_V2), "PACKET_VERSION");
@@ -138,7 +138,7 @@ public final class PacketRing implements AutoCloseable {
             }
             long mapped = Libc.mmap(SIZE, Libc.PROT_READ_WRITE, Libc.MAP_SHARED, socket);
             if (mapped == Libc.MAP_FAILED) {
-                throw Native.failure("mmap", SIZE + " bytes of a packet ring");
+                throw NativeCalls.failure("mmap", SIZE + " bytes of a packet ring");
             }
             ring = MemorySegment.ofAddress(mapped).reinterpret(SIZE, arena, PacketRing::unmap);
             MemorySegment address = temporary.allocate(20, 4);
@@ -146,7 +146,7 @@ public final class PacketRing implements AutoCloseable {
             address.set(JAVA_SHORT, 2, Short.reverseBytes((short) ETH_P_ALL));
             address.set(JAVA_INT, 4, index);
             if (Libc.bind(socket, address) != 0) {
-                throw Native.failure("bind", "AF_PACKET, " + name);
+                throw NativeCalls.failure("bind", "AF_PACKET, " + name);
             }
         }
         polled.set(JAVA_INT, 0, socket);
@@ -157,7 +157,7 @@ public final class PacketRing implements AutoCloseable {
 
     private void option(int level, int option, MemorySegment value, String operands) {
         if (Libc.setsockopt(socket, level, option, value) != 0) {
-            throw Native.failure("setsockopt", operands);
+            throw NativeCalls.failure("setsockopt", operands);
         }
     }
 
@@ -174,7 +174,7 @@ public final class PacketRing implements AutoCloseable {
     public boolean await(int millis) {
         int ready = Libc.poll(polled, 2, millis);
         if (ready < 0 && Native.errno() != Libc.EINTR) {
-            throw Native.failure("poll", "a packet ring");
+            throw NativeCalls.failure("poll", "a packet ring");
         }
         if (ready > 0 && (polled.get(JAVA_SHORT, 6) & Libc.POLLERR) != 0) {
             // The interface went down. Reading the error clears it; the capture continues when the interface is up
@@ -237,7 +237,7 @@ public final class PacketRing implements AutoCloseable {
         // Reading resets the kernel's count.
         scratch.set(JAVA_INT, 8, 8);
         if (Libc.getsockopt(socket, SOL_PACKET, PACKET_STATISTICS, scratch, scratch.asSlice(8)) != 0) {
-            throw Native.failure("getsockopt", "PACKET_STATISTICS");
+            throw NativeCalls.failure("getsockopt", "PACKET_STATISTICS");
         }
         dropped += Integer.toUnsignedLong(scratch.get(JAVA_INT, 4));
         return dropped;

@@ -87,7 +87,7 @@ public final class RdmaNetlink implements AutoCloseable {
     public static RdmaNetlink open() {
         int fd = Libc.socket(AF_NETLINK, Libc.SOCK_RAW | Libc.O_CLOEXEC, NETLINK_RDMA);
         if (fd < 0) {
-            throw Native.failure("socket", "AF_NETLINK, NETLINK_RDMA");
+            throw NativeCalls.failure("socket", "AF_NETLINK, NETLINK_RDMA");
         }
         return new RdmaNetlink(fd);
     }
@@ -169,7 +169,7 @@ public final class RdmaNetlink implements AutoCloseable {
             message.putShort((short) 8).putShort((short) numbers[i]).putInt(numbers[i + 1]);
         }
         if (Libc.send(fd, buffer, length, 0) < 0) {
-            throw Native.failure("send", operands);
+            throw NativeCalls.failure("send", operands);
         }
     }
 
@@ -181,7 +181,7 @@ public final class RdmaNetlink implements AutoCloseable {
             }
             int errno = Native.errno();
             if (errno != Libc.EAGAIN && errno != Libc.EINTR) {
-                throw Native.failure("recv", operands);
+                throw NativeCalls.failure("recv", operands);
             }
             if (deadline.isOver()) {
                 throw new RdmaException(operands + ": the kernel did not answer within " + PATIENCE.toSeconds() + " s");

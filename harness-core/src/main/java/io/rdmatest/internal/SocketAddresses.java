@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * Socket addresses in the layout of the kernel: sockaddr_in (ip(7)), sockaddr_in6 (ipv6(7)) with its scope, and sockaddr_ib
  * (infiniband/ib.h). Encoded IP addresses have the size of their structure.
  *
- * <p>Used after {@link Native#requireLibraries()}.
+ * <p>Used after {@link NativeCalls#requireLibraries()}.
  */
 public final class SocketAddresses {
 

@@ -1,7 +1,7 @@
 package io.rdmatest.rsocket;
 
 import io.rdmatest.internal.Libc;
-import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -31,7 +31,7 @@ final class Alarm implements AutoCloseable {
     static Alarm open() {
         int fd = Libc.timerfdCreate(CLOCK_MONOTONIC, Libc.O_CLOEXEC);
         if (fd < 0) {
-            throw Native.failure("timerfd_create", "");
+            throw NativeCalls.failure("timerfd_create", "");
         }
         return new Alarm(fd);
     }
@@ -42,7 +42,7 @@ final class Alarm implements AutoCloseable {
         spec.set(ValueLayout.JAVA_LONG, VALUE_SECONDS, 0);
         spec.set(ValueLayout.JAVA_LONG, VALUE_NANOS, millis * 1_000_000L);
         if (Libc.timerfdSettime(fd, 0, spec) != 0) {
-            throw Native.failure("timerfd_settime", millis + " ms");
+            throw NativeCalls.failure("timerfd_settime", millis + " ms");
         }
     }
 

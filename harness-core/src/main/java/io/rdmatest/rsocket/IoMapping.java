@@ -3,6 +3,7 @@ package io.rdmatest.rsocket;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -72,7 +73,7 @@ public final class IoMapping extends NativeResource {
         long result = socket.guarded(fd -> RCalls.ioUnmap(fd, memory));
         if (result == -1) {
             // The memory stays allocated: the device may still write to it.
-            throw Native.failure("riounmap", describe());
+            throw NativeCalls.failure("riounmap", describe());
         }
         arena.close();
     }

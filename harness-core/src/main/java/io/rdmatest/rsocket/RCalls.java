@@ -6,10 +6,11 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** The r* calls with errno captured. Used only after {@link Native#requireLibraries()}. */
+/** The r* calls with errno captured. Used only after {@link NativeCalls#requireLibraries()}. */
 final class RCalls {
 
     private static final Downcall SOCKET = Downcall.of("rsocket", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);

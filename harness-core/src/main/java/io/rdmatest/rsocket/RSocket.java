@@ -11,6 +11,7 @@ import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.sockaddr_storage;
 import io.rdmatest.internal.ManagerFile;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
 import io.rdmatest.internal.PortInUse;
 import io.rdmatest.internal.SocketAddresses;
 import java.lang.foreign.Arena;
@@ -155,7 +156,7 @@ public final class RSocket extends NativeResource {
      * @throws RdmaException if the kernel has no RDMA stack, the process may not use it, or too many sockets are open
      */
     public static RSocket stream(StandardProtocolFamily family) {
-        Native.requireLibraries();
+        NativeCalls.requireLibraries();
         int domain = switch (family) {
             case INET -> rdma_h.AF_INET();
             case INET6 -> rdma_h.AF_INET6();
@@ -202,7 +203,7 @@ public final class RSocket extends NativeResource {
         boolean adopted = false;
         try {
             if (RCalls.fcntl(fd, rdma_h.F_SETFL(), rdma_h.O_NONBLOCK()) != 0) {
-                throw Native.failure("rfcntl", "rsocket " + fd + ", F_SETFL, O_NONBLOCK");
+                throw NativeCalls.failure("rfcntl", "rsocket " + fd + ", F_SETFL, O_NONBLOCK");
             }
             sending = Alarm.open();
             receiving = Alarm.open();
@@ -252,7 +253,7 @@ public final class RSocket extends NativeResource {
 
     private void check(String call, String operands, long result) {
         if (result < 0) {
-            throw Native.failure(call, describe() + (operands.isEmpty() ? "" : ", " + operands));
+            throw NativeCalls.failure(call, describe() + (operands.isEmpty() ? "" : ", " + operands));
         }
     }
 
@@ -352,7 +353,7 @@ public final class RSocket extends NativeResource {
                 return socket;
             }
             if (!wouldBlock()) {
-                throw Native.failure("raccept", describe());
+                throw NativeCalls.failure("raccept", describe());
             }
             if (!wait.slice(rdma_h.POLLIN())) {
                 throw new RdmaTimeoutException(
@@ -409,7 +410,7 @@ public final class RSocket extends NativeResource {
             try {
                 long result = guarded(fd -> RCalls.connect(fd, sockaddr));
                 if (result != 0 && Native.errno() != rdma_h.EINPROGRESS() && !wouldBlock()) {
-                    throw Native.failure("rconnect", describe() + ", " + target);
+                    throw NativeCalls.failure("rconnect", describe() + ", " + target);
                 }
                 if (result != 0) {
                     awaitConnection(target, wait);
@@ -754,7 +755,7 @@ public final class RSocket extends NativeResource {
                 return done == 0 ? -1 : done;
             }
             if (count < 0 && !wouldBlock()) {
-                throw Native.failure(
+                throw NativeCalls.failure(
                         send ? "rsend" : "rrecv", describe() + ", after " + done + " of " + size + " bytes");
             }
             if (wait == null) {
@@ -852,7 +853,7 @@ public final class RSocket extends NativeResource {
                     throw new RdmaException("riowrite(" + describe() + ", " + size + " bytes, offset " + offset
                             + ") wrote " + done + ": the peer has announced no mapping at offset " + (offset + done));
                 } else if (!wouldBlock()) {
-                    throw Native.failure("riowrite", describe() + ", " + size + " bytes, offset " + offset);
+                    throw NativeCalls.failure("riowrite", describe() + ", " + size + " bytes, offset " + offset);
                 } else if (!wait.slice(rdma_h.POLLOUT())) {
                     throw new RdmaTimeoutException(
                             "room to write " + size + " bytes on " + describe(),
@@ -1089,7 +1090,7 @@ public final class RSocket extends NativeResource {
             }
             if (result < 0) {
                 if (Native.errno() != rdma_h.EINTR()) {
-                    throw Native.failure("rpoll", describe());
+                    throw NativeCalls.failure("rpoll", describe());
                 }
                 return true;
             }

@@ -11,7 +11,8 @@ public enum AtomicCapability {
     /** A value that this library does not know. */
     UNKNOWN;
 
-    static AtomicCapability of(int code) {
+    /** Returns the value of a code of libibverbs; {@link #UNKNOWN} for any other code. */
+    public static AtomicCapability of(int code) {
         return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
     }
 }

@@ -8,6 +8,7 @@ import io.rdmatest.ffi.ibv_comp_channel;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -326,7 +327,7 @@ public final class CompletionChannel extends VerbsObject {
                 if (Native.errno() == rdma_h.EAGAIN()) {
                     return false;
                 }
-                throw Native.failure("ibv_get_cq_event", describe());
+                throw NativeCalls.failure("ibv_get_cq_event", describe());
             }
             CompletionQueue queue = queues[(int) toldContext.get(JAVA_LONG, 0)];
             if (queue == null) {

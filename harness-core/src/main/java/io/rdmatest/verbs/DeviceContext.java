@@ -23,7 +23,8 @@ import io.rdmatest.internal.ContextLayout;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.VerbsBridge;
+import io.rdmatest.internal.NativeCalls;
+import io.rdmatest.internal.Ranges;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -42,10 +43,6 @@ import org.jspecify.annotations.Nullable;
 
 /** An open device (ibv_open_device(3)): the root of all objects on it. */
 public final class DeviceContext extends VerbsObject {
-
-    static {
-        VerbsBridge.install(new Bridge());
-    }
 
     private static final long CONTEXT_OFFSET = verbs_context.context$offset();
 
@@ -194,7 +191,7 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /** Queries the device only once, because a test may open thousands of connections. */
-    boolean hasAtomics() {
+    private boolean hasAtomics() {
         Boolean known = atomics;
         if (known == null) {
             known = attributes().atomicCapability() != AtomicCapability.NONE;
@@ -300,7 +297,7 @@ public final class DeviceContext extends VerbsObject {
      * @throws RdmaException if there is no such port
      */
     public PortAttributes port(int port) {
-        checkPort(port);
+        Ranges.requirePort(port);
         begin();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = arena.allocate(PORT_ATTRIBUTES, Long.BYTES);
@@ -324,9 +321,9 @@ public final class DeviceContext extends VerbsObject {
                     ibv_port_attr.lid(attr) & 0xffff,
                     ibv_port_attr.sm_lid(attr) & 0xffff,
                     ibv_port_attr.lmc(attr) & 0xff,
-                    PortAttributes.lanes(width),
+                    lanes(width),
                     speed,
-                    PortAttributes.lanes(width) * PortAttributes.laneGbps(speed),
+                    lanes(width) * laneGbps(speed),
                     ibv_port_attr.phys_state(attr) & 0xff,
                     ibv_port_attr.port_cap_flags(attr),
                     ibv_port_attr.flags(attr) & 0xff);
@@ -482,7 +479,7 @@ public final class DeviceContext extends VerbsObject {
      * @throws RdmaException if the port is not a member of the partition; the message lists the port's partitions
      */
     public int pkeyIndex(int port, int pkey) {
-        AddressHandleAttributes.range("pkey", pkey, 0xffff);
+        Ranges.require("pkey", pkey, 0xffff);
         List<Integer> table = pkeyTable(port);
         int index = table.indexOf(pkey);
         for (int i = 0; index < 0 && i < table.size(); i++) {
@@ -665,7 +662,7 @@ public final class DeviceContext extends VerbsObject {
                 if (Native.errno() == rdma_h.EAGAIN()) {
                     return Optional.empty();
                 }
-                throw Native.failure("ibv_get_async_event", deviceName());
+                throw NativeCalls.failure("ibv_get_async_event", deviceName());
             }
             int code = ibv_async_event.event_type(event);
             AsyncEvent.Type type = AsyncEvent.Type.of(code);
@@ -685,10 +682,30 @@ public final class DeviceContext extends VerbsObject {
         }
     }
 
-    static void checkPort(int port) {
-        if (port < 1 || port > 255) {
-            throw new IllegalArgumentException("a port is 1 to 255, not " + port);
-        }
+    static int lanes(int widthCode) {
+        return switch (widthCode) {
+            case 1 -> 1;
+            case 2 -> 4;
+            case 4 -> 8;
+            case 8 -> 12;
+            case 16 -> 2;
+            default -> 0;
+        };
+    }
+
+    /** The nominal speed of a lane in Gb/s, as the kernel prints it in sysfs. */
+    static double laneGbps(int speedCode) {
+        return switch (speedCode) {
+            case 1 -> 2.5;
+            case 2 -> 5;
+            case 4, 8 -> 10;
+            case 16 -> 14;
+            case 32 -> 25;
+            case 64 -> 50;
+            case 128 -> 100;
+            case 256 -> 200;
+            default -> 0;
+        };
     }
 
     @Override

@@ -17,7 +17,8 @@ public enum GidType {
         this.text = text;
     }
 
-    static GidType of(int code) {
+    /** Returns the type of a code of libibverbs; {@link #UNKNOWN} for any other code. */
+    public static GidType of(int code) {
         return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
     }
 

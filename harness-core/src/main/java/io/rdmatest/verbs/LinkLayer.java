@@ -11,7 +11,8 @@ public enum LinkLayer {
     /** A value that this library does not know. */
     UNKNOWN;
 
-    static LinkLayer of(int code) {
+    /** Returns the link layer of a code of libibverbs; {@link #UNKNOWN} for any other code. */
+    public static LinkLayer of(int code) {
         return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
     }
 }

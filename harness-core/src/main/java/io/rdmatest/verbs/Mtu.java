@@ -21,7 +21,8 @@ public enum Mtu {
         this.code = code;
     }
 
-    int code() {
+    /** Returns the code of libibverbs. */
+    public int code() {
         return code;
     }
 

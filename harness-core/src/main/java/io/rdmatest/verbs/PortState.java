@@ -17,7 +17,8 @@ public enum PortState {
     /** A value that this library does not know. */
     UNKNOWN;
 
-    static PortState of(int code) {
+    /** Returns the state of a code of libibverbs; {@link #UNKNOWN} for any other code. */
+    public static PortState of(int code) {
         return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
     }
 }

@@ -15,7 +15,8 @@ public enum QpType {
         this.code = code;
     }
 
-    int code() {
+    /** Returns the code of libibverbs. */
+    public int code() {
         return code;
     }
 }

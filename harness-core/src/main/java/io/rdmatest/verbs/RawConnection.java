@@ -1,7 +1,9 @@
 package io.rdmatest.verbs;
 
+import io.rdmatest.internal.Ranges;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -28,8 +30,8 @@ public final class RawConnection {
 
         /** Checks the ranges. */
         public LidPath {
-            AddressHandleAttributes.range("pathBits", pathBits, 127);
-            AddressHandleAttributes.range("staticRate", staticRate, 255);
+            Ranges.require("pathBits", pathBits, 127);
+            Ranges.require("staticRate", staticRate, 255);
         }
     }
 
@@ -92,8 +94,8 @@ public final class RawConnection {
 
         /** Copies the set, and checks the index and the label. */
         public Parameters {
-            AddressHandleAttributes.range("pkeyIndex", pkeyIndex, 0xffff);
-            AddressHandleAttributes.range("flowLabel", flowLabel, 0xfffff);
+            Ranges.require("pkeyIndex", pkeyIndex, 0xffff);
+            Ranges.require("flowLabel", flowLabel, 0xfffff);
             access = Set.copyOf(access);
         }
 
@@ -342,7 +344,7 @@ public final class RawConnection {
     private static Set<Access> granted(DeviceContext context, Parameters parameters) {
         Set<Access> access = EnumSet.noneOf(Access.class);
         access.addAll(parameters.access());
-        if (access.contains(Access.REMOTE_ATOMIC) && !context.hasAtomics()) {
+        if (!List.of(context.allAccess()).contains(Access.REMOTE_ATOMIC)) {
             // mlx5 and efa refuse the whole transition for it.
             access.remove(Access.REMOTE_ATOMIC);
         }

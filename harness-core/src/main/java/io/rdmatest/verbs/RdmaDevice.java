@@ -5,6 +5,7 @@ import io.rdmatest.ffi.ibv_device;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
 import io.rdmatest.internal.RdmaNetlink;
 import io.rdmatest.internal.RdmaNetlink.Attribute;
 import java.io.IOException;
@@ -144,7 +145,7 @@ public final class RdmaDevice {
     }
 
     private static <T> T withDevices(Function<List<MemorySegment>, T> use) {
-        Native.requireLibraries();
+        NativeCalls.requireLibraries();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
             MemorySegment list = (MemorySegment) Verbs.GET_DEVICE_LIST.handle().invokeExact(Native.errnoState(), count);
@@ -156,7 +157,7 @@ public final class RdmaDevice {
                         || Errno.name(errno).equals("ENOENT")) {
                     return use.apply(List.of());
                 }
-                throw Native.failure("ibv_get_device_list", "");
+                throw NativeCalls.failure("ibv_get_device_list", "");
             }
             try {
                 List<MemorySegment> devices = new ArrayList<>();

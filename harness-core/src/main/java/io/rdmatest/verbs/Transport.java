@@ -25,7 +25,8 @@ public enum Transport {
         return code;
     }
 
-    static Transport of(int code) {
+    /** Returns the transport of a code of libibverbs; {@link #UNKNOWN} for any other code. */
+    public static Transport of(int code) {
         for (Transport transport : values()) {
             if (transport.code == code) {
                 return transport;

@@ -16,6 +16,7 @@ import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Libc;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.NativeCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -25,7 +26,7 @@ import java.nio.ByteOrder;
 import java.util.function.Supplier;
 
 /**
- * The downcalls of this package. Use the class only after {@link Native#requireLibraries()}.
+ * The downcalls of this package. Use the class only after {@link NativeCalls#requireLibraries()}.
  *
  * <p>A verb that returns an int returns the errno itself. Some return -1 and set errno. {@link #check} handles both.
  */
@@ -157,7 +158,7 @@ final class Verbs {
 
     static MemorySegment made(MemorySegment made, String call, String operands) {
         if (made.address() == 0) {
-            throw Native.failure(call, operands);
+            throw NativeCalls.failure(call, operands);
         }
         return made;
     }
@@ -283,7 +284,7 @@ final class Verbs {
         pollfd.fd(entry, fd);
         int ready = Libc.poll(entry, 1, millis);
         if (ready < 0 && Native.errno() != Libc.EINTR) {
-            throw Native.failure("poll", "fd " + fd);
+            throw NativeCalls.failure("poll", "fd " + fd);
         }
         return ready > 0;
     }

@@ -38,7 +38,7 @@ class BindingsHostIT {
     @Test
     void everyConstantHasTheValueThatTheCompilerSays(@TempDir Path folder) throws Exception {
         try {
-            Native.requireLibraries();
+            NativeCalls.requireLibraries();
         } catch (NativeLibraryException e) {
             abort("unsupported by the host: " + e.getMessage());
         }

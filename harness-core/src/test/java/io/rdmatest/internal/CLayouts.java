@@ -73,7 +73,7 @@ public final class CLayouts {
 
     /** Prints each expression, a tab and its value. */
     public static void main(String[] arguments) throws Exception {
-        Native.requireLibraries();
+        NativeCalls.requireLibraries();
         structs().forEach(CLayouts::print);
         constants().forEach(CLayouts::print);
         print("SYS_mbind", Numa.mbind());

@@ -62,7 +62,7 @@ class DowncallIT {
 
     @BeforeAll
     static void load() {
-        Native.requireLibraries();
+        NativeCalls.requireLibraries();
     }
 
     @Test

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** On purpose without {@link Native#requireLibraries()}. */
+/** On purpose without {@link NativeCalls#requireLibraries()}. */
 @Timeout(30)
 class LibcTests {
 

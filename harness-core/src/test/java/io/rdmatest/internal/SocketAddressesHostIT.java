@@ -20,7 +20,7 @@ class SocketAddressesHostIT {
 
     @BeforeAll
     static void load() {
-        Native.requireLibraries();
+        NativeCalls.requireLibraries();
     }
 
     @ParameterizedTest

@@ -4,7 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.rdmatest.internal.VerbsBridge;
+import io.rdmatest.internal.SharedSecrets;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
@@ -17,6 +17,7 @@ import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.RdmaDevice;
+import io.rdmatest.verbs.VerbsBridge;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -89,7 +90,7 @@ final class Standin implements AutoCloseable {
 
     /** Returns a field of what a queue pair was set to, as C has it; loopback_record.c has their names. */
     static long received(QueuePair queuePair, String field) {
-        MemorySegment pointer = VerbsBridge.get().pointer(queuePair);
+        MemorySegment pointer = SharedSecrets.of(VerbsBridge.class).pointer(queuePair);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(field);
             return (long) OnlyLoopback.QP.invokeExact(pointer, name);
@@ -119,7 +120,7 @@ final class Standin implements AutoCloseable {
 
     /** Lets the device have an asynchronous event, which is of no port and of no object. */
     void tell(int type) {
-        MemorySegment pointer = VerbsBridge.get().pointer(context);
+        MemorySegment pointer = SharedSecrets.of(VerbsBridge.class).pointer(context);
         try {
             int errno = (int) OnlyLoopback.EVENT.invokeExact(pointer, type, 0);
             if (errno != 0) {

@@ -2,6 +2,7 @@ package io.rdmatest.walk;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.verbs.VerbsBridge;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.classfile.ClassFile;
@@ -24,7 +25,7 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Holds the random walk to the whole public API: a method that is new is walked over, or exempted with a reason. */
+/** Holds the random walk to the whole public API, to which VerbsBridge does not belong: a method that is new is walked over, or exempted with a reason. */
 class WalkCoverageTests {
 
     private static final List<String> PACKAGES = List.of("verbs", "cm", "rsocket", "stream");
@@ -42,6 +43,7 @@ class WalkCoverageTests {
             Map.entry("Builder.xrcInitiator", WITHOUT_XRC),
             Map.entry("SendRequests.sharedReceiveQueue", WITHOUT_XRC),
             Map.entry("PathRecord.addressVector", "the paths of RoCE have no LID: the loop-back library's have"),
+            Map.entry("Gid.isMadeOf", "iWARP has such a GID: GidTests"),
             Map.entry("CmEvent.require", "expectEvent calls it for every event"),
             Map.entry("DriverQuirks.isMessageTooLong", "it judges a status: DriverQuirksTests"),
             Map.entry("DriverQuirks.isPeersReceiveTooShort", "it judges a status: DriverQuirksTests"),
@@ -109,6 +111,7 @@ class WalkCoverageTests {
                     isPublic &= Modifier.isPublic(outer.getModifiers());
                 }
                 if (isPublic
+                        && type != VerbsBridge.class
                         && !type.getSimpleName().endsWith("IT")
                         && !type.getSimpleName().endsWith("Tests")) {
                     classes.add(type);
