@@ -15,6 +15,7 @@ module io.rdmatest.core {
 
     exports io.rdmatest;
     exports io.rdmatest.cm;
+    exports io.rdmatest.connect;
     exports io.rdmatest.peer;
     exports io.rdmatest.rsocket;
     exports io.rdmatest.stream;

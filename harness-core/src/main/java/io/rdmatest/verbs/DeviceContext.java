@@ -475,7 +475,7 @@ public final class DeviceContext extends VerbsObject {
      * @param pkey the P_Key of 16 bits. An entry with the same highest bit, which means full membership, is preferred. Otherwise
      *     an entry of the same partition is taken.
      * @return the index, for {@link QueuePairModification.Builder#pkeyIndex} and
-     *     {@link RawConnection.Parameters#withPkeyIndex}
+     *     {@code RawConnection.Parameters}
      * @throws RdmaException if the port is not a member of the partition; the message lists the port's partitions
      */
     public int pkeyIndex(int port, int pkey) {

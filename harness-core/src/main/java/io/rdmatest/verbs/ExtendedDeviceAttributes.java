@@ -29,5 +29,6 @@ public record ExtendedDeviceAttributes(
         int maxTags,
         long maxDeviceMemory) {
 
-    static final ExtendedDeviceAttributes NONE = new ExtendedDeviceAttributes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    /** Those of a device whose provider has no such call: all 0. */
+    public static final ExtendedDeviceAttributes NONE = new ExtendedDeviceAttributes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,114 +37,101 @@ public final class RawConnection {
     }
 
     /**
-     * How a raw connection behaves. The two sides may use different values.
-     *
-     * @param mtu the path MTU; UNKNOWN takes the smaller of both ports'
-     * @param timeout the local ACK timeout: 4.096 us times 2^timeout, 1 to 31, 0 is for ever
-     * @param retryCount repetitions of a request without answer, 0 to 7; soft-RoCE retries without end if it is 7
-     * @param rnrRetry repetitions after receiver-not-ready, 0 to 6, 7 is for ever
-     * @param minRnrTimer how long the peer waits after receiver-not-ready, a code of 0 to 31
-     * @param maxReadAtomic reads and atomics outstanding as the initiator, 0 to 255
-     * @param maxDestinationReadAtomic reads and atomics outstanding as the target, 0 to 255
-     * @param hopLimit 0 to 255
-     * @param trafficClass 0 to 255
-     * @param serviceLevel 0 to 15
-     * @param access what the peer may do. {@link Access#REMOTE_ATOMIC} is granted only if the device has atomic operations. On UC
-     *     neither it nor {@link Access#REMOTE_READ} is granted
-     * @param pkeyIndex the index of the partition in the local port's P_Key table, 0 to 65535; the two sides may have one
-     *     partition at different indexes
-     * @param lidPath the path to the peer's LID without a global route header, on an InfiniBand subnet; null for packets with a
-     *     global route header, which RoCE and routers of InfiniBand need
-     * @param flowLabel 20 bits; on RoCE v2, 0 lets the device choose the UDP source port
+     * How a raw connection behaves. Immutable; begin with {@link #DEFAULT} and change what matters. The two sides may use different
+     * values.
      */
-    public record Parameters(
-            Mtu mtu,
-            int timeout,
-            int retryCount,
-            int rnrRetry,
-            int minRnrTimer,
-            int maxReadAtomic,
-            int maxDestinationReadAtomic,
-            int hopLimit,
-            int trafficClass,
-            int serviceLevel,
-            Set<Access> access,
-            int pkeyIndex,
-            @Nullable LidPath lidPath,
-            int flowLabel) {
+    public static final class Parameters {
 
         /**
          * The usual values: smaller MTU of both ports, ACK timeout 67 ms with 7 retries, receiver-not-ready repeated for
          * ever every 0.64 ms, 4 reads outstanding, all access that the device can grant.
          */
-        public static final Parameters DEFAULT = new Parameters(
-                Mtu.UNKNOWN,
-                14,
-                7,
-                7,
-                12,
-                4,
-                4,
-                64,
-                0,
-                0,
-                EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC),
-                0,
-                null,
-                0);
+        public static final Parameters DEFAULT = new Parameters();
 
-        /** Copies the set, and checks the index and the label. */
-        public Parameters {
-            Ranges.require("pkeyIndex", pkeyIndex, 0xffff);
-            Ranges.require("flowLabel", flowLabel, 0xfffff);
-            access = Set.copyOf(access);
+        // Changed on a copy only, before anybody else sees it.
+        private Mtu mtu = Mtu.UNKNOWN;
+        private int timeout = 14;
+        private int retryCount = 7;
+        private int rnrRetry = 7;
+        private int minRnrTimer = 12;
+        private int maxReadAtomic = 4;
+        private int maxDestinationReadAtomic = 4;
+        private int hopLimit = 64;
+        private int trafficClass;
+        private int serviceLevel;
+        private Set<Access> access =
+                Set.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC);
+        private int pkeyIndex;
+        private @Nullable LidPath lidPath;
+        private int flowLabel;
+
+        private Parameters() {}
+
+        private Parameters with(Consumer<Parameters> change) {
+            Parameters copy = new Parameters();
+            copy.mtu = mtu;
+            copy.timeout = timeout;
+            copy.retryCount = retryCount;
+            copy.rnrRetry = rnrRetry;
+            copy.minRnrTimer = minRnrTimer;
+            copy.maxReadAtomic = maxReadAtomic;
+            copy.maxDestinationReadAtomic = maxDestinationReadAtomic;
+            copy.hopLimit = hopLimit;
+            copy.trafficClass = trafficClass;
+            copy.serviceLevel = serviceLevel;
+            copy.access = access;
+            copy.pkeyIndex = pkeyIndex;
+            copy.lidPath = lidPath;
+            copy.flowLabel = flowLabel;
+            change.accept(copy);
+            return copy;
+        }
+
+        /** Returns the local ACK timeout: 4.096 us times 2 to this power; 0 is for ever. */
+        public int timeout() {
+            return timeout;
+        }
+
+        /** Returns the hop limit. */
+        public int hopLimit() {
+            return hopLimit;
+        }
+
+        /** Returns the index of the partition in the local port's P_Key table. */
+        public int pkeyIndex() {
+            return pkeyIndex;
+        }
+
+        /** Returns the flow label, 20 bits; on RoCE v2, 0 lets the device choose the UDP source port. */
+        public int flowLabel() {
+            return flowLabel;
+        }
+
+        /** Returns how long the peer waits after receiver-not-ready, a code of 0 to 31. */
+        public int minRnrTimer() {
+            return minRnrTimer;
         }
 
         /**
          * Returns a copy with another MTU.
          *
-         * @param value the path MTU
+         * @param value the path MTU; UNKNOWN takes the smaller of both ports'
          */
         public Parameters withMtu(Mtu value) {
-            return new Parameters(
-                    value,
-                    timeout,
-                    retryCount,
-                    rnrRetry,
-                    minRnrTimer,
-                    maxReadAtomic,
-                    maxDestinationReadAtomic,
-                    hopLimit,
-                    trafficClass,
-                    serviceLevel,
-                    access,
-                    pkeyIndex,
-                    lidPath,
-                    flowLabel);
+            return with(copy -> copy.mtu = value);
         }
 
         /**
          * Returns a copy with another ACK timeout.
          *
          * @param exponent 4.096 us times 2^exponent, 0 to 31
-         * @param retries repetitions, 0 to 7
+         * @param retries repetitions of a request without answer, 0 to 7; soft-RoCE retries without end if it is 7
          */
         public Parameters withTimeout(int exponent, int retries) {
-            return new Parameters(
-                    mtu,
-                    exponent,
-                    retries,
-                    rnrRetry,
-                    minRnrTimer,
-                    maxReadAtomic,
-                    maxDestinationReadAtomic,
-                    hopLimit,
-                    trafficClass,
-                    serviceLevel,
-                    access,
-                    pkeyIndex,
-                    lidPath,
-                    flowLabel);
+            return with(copy -> {
+                copy.timeout = exponent;
+                copy.retryCount = retries;
+            });
         }
 
         /**
@@ -153,21 +141,10 @@ public final class RawConnection {
          * @param timer how long the peer waits, a code of 0 to 31
          */
         public Parameters withRnr(int retries, int timer) {
-            return new Parameters(
-                    mtu,
-                    timeout,
-                    retryCount,
-                    retries,
-                    timer,
-                    maxReadAtomic,
-                    maxDestinationReadAtomic,
-                    hopLimit,
-                    trafficClass,
-                    serviceLevel,
-                    access,
-                    pkeyIndex,
-                    lidPath,
-                    flowLabel);
+            return with(copy -> {
+                copy.rnrRetry = retries;
+                copy.minRnrTimer = timer;
+            });
         }
 
         /**
@@ -177,21 +154,10 @@ public final class RawConnection {
          * @param target as the target, 0 to 255
          */
         public Parameters withReadAtomic(int initiator, int target) {
-            return new Parameters(
-                    mtu,
-                    timeout,
-                    retryCount,
-                    rnrRetry,
-                    minRnrTimer,
-                    initiator,
-                    target,
-                    hopLimit,
-                    trafficClass,
-                    serviceLevel,
-                    access,
-                    pkeyIndex,
-                    lidPath,
-                    flowLabel);
+            return with(copy -> {
+                copy.maxReadAtomic = initiator;
+                copy.maxDestinationReadAtomic = target;
+            });
         }
 
         /**
@@ -202,44 +168,21 @@ public final class RawConnection {
          * @param service the service level, 0 to 15
          */
         public Parameters withRouting(int hops, int traffic, int service) {
-            return new Parameters(
-                    mtu,
-                    timeout,
-                    retryCount,
-                    rnrRetry,
-                    minRnrTimer,
-                    maxReadAtomic,
-                    maxDestinationReadAtomic,
-                    hops,
-                    traffic,
-                    service,
-                    access,
-                    pkeyIndex,
-                    lidPath,
-                    flowLabel);
+            return with(copy -> {
+                copy.hopLimit = hops;
+                copy.trafficClass = traffic;
+                copy.serviceLevel = service;
+            });
         }
 
         /**
          * Returns a copy with other access.
          *
-         * @param value what the peer may do
+         * @param value what the peer may do. {@link Access#REMOTE_ATOMIC} is granted only if the device has atomic operations. On UC
+         *     neither it nor {@link Access#REMOTE_READ} is granted
          */
         public Parameters withAccess(Access... value) {
-            return new Parameters(
-                    mtu,
-                    timeout,
-                    retryCount,
-                    rnrRetry,
-                    minRnrTimer,
-                    maxReadAtomic,
-                    maxDestinationReadAtomic,
-                    hopLimit,
-                    trafficClass,
-                    serviceLevel,
-                    Set.copyOf(Arrays.asList(value)),
-                    pkeyIndex,
-                    lidPath,
-                    flowLabel);
+            return with(copy -> copy.access = Set.copyOf(Arrays.asList(value)));
         }
 
         /**
@@ -248,45 +191,17 @@ public final class RawConnection {
          * @param index its index in the local port's P_Key table, as {@link DeviceContext#pkeyIndex} finds it
          */
         public Parameters withPkeyIndex(int index) {
-            return new Parameters(
-                    mtu,
-                    timeout,
-                    retryCount,
-                    rnrRetry,
-                    minRnrTimer,
-                    maxReadAtomic,
-                    maxDestinationReadAtomic,
-                    hopLimit,
-                    trafficClass,
-                    serviceLevel,
-                    access,
-                    index,
-                    lidPath,
-                    flowLabel);
+            return with(copy -> copy.pkeyIndex = Ranges.require("pkeyIndex", index, 0xffff));
         }
 
         /**
-         * Returns a copy whose packets go to the peer's LID without a global route header. Hop limit, traffic class and GID then
+         * Returns a copy whose packets go to the peer's LID without a global route header, which RoCE and routers of InfiniBand need. Hop limit, traffic class and GID then
          * have no effect.
          *
          * @param path which of the port's LIDs packets come from, and their rate
          */
         public Parameters withLidPath(LidPath path) {
-            return new Parameters(
-                    mtu,
-                    timeout,
-                    retryCount,
-                    rnrRetry,
-                    minRnrTimer,
-                    maxReadAtomic,
-                    maxDestinationReadAtomic,
-                    hopLimit,
-                    trafficClass,
-                    serviceLevel,
-                    access,
-                    pkeyIndex,
-                    path,
-                    flowLabel);
+            return with(copy -> copy.lidPath = path);
         }
 
         /**
@@ -297,21 +212,7 @@ public final class RawConnection {
          * @param label 20 bits; 0 leaves the choice to the device
          */
         public Parameters withFlowLabel(int label) {
-            return new Parameters(
-                    mtu,
-                    timeout,
-                    retryCount,
-                    rnrRetry,
-                    minRnrTimer,
-                    maxReadAtomic,
-                    maxDestinationReadAtomic,
-                    hopLimit,
-                    trafficClass,
-                    serviceLevel,
-                    access,
-                    pkeyIndex,
-                    lidPath,
-                    label);
+            return with(copy -> copy.flowLabel = Ranges.require("flowLabel", label, 0xfffff));
         }
 
         /**
@@ -343,7 +244,7 @@ public final class RawConnection {
 
     private static Set<Access> granted(DeviceContext context, Parameters parameters) {
         Set<Access> access = EnumSet.noneOf(Access.class);
-        access.addAll(parameters.access());
+        access.addAll(parameters.access);
         if (!List.of(context.allAccess()).contains(Access.REMOTE_ATOMIC)) {
             // mlx5 and efa refuse the whole transition for it.
             access.remove(Access.REMOTE_ATOMIC);
@@ -354,7 +255,7 @@ public final class RawConnection {
     private static QueuePairModification initialized(RawAddress local, Parameters parameters, Set<Access> access) {
         return QueuePairModification.to(QpState.INIT)
                 .port(local.port())
-                .pkeyIndex(parameters.pkeyIndex())
+                .pkeyIndex(parameters.pkeyIndex)
                 .access(access)
                 .build();
     }
@@ -376,17 +277,17 @@ public final class RawConnection {
         if (queuePair.type() == QpType.RC) {
             // The sending end of an extended reliable connection answers no requests.
             receive = queuePair.isXrcInitiator() ? receive : answering(receive, parameters);
-            send = send.timeout(parameters.timeout())
-                    .retryCount(parameters.retryCount())
-                    .rnrRetry(parameters.rnrRetry())
-                    .maxReadAtomic(parameters.maxReadAtomic());
+            send = send.timeout(parameters.timeout)
+                    .retryCount(parameters.retryCount)
+                    .rnrRetry(parameters.rnrRetry)
+                    .maxReadAtomic(parameters.maxReadAtomic);
         }
         queuePair.toReadyToReceive(receive);
         queuePair.toReadyToSend(send);
     }
 
     private static QueuePairModification.Builder towards(RawAddress local, RawAddress remote, Parameters parameters) {
-        Mtu mtu = parameters.mtu();
+        Mtu mtu = parameters.mtu;
         if (mtu == Mtu.UNKNOWN) {
             mtu = local.mtu().bytes() <= remote.mtu().bytes() ? local.mtu() : remote.mtu();
         }
@@ -399,8 +300,8 @@ public final class RawConnection {
 
     private static QueuePairModification.Builder answering(
             QueuePairModification.Builder receive, Parameters parameters) {
-        return receive.maxDestinationReadAtomic(parameters.maxDestinationReadAtomic())
-                .minRnrTimer(parameters.minRnrTimer());
+        return receive.maxDestinationReadAtomic(parameters.maxDestinationReadAtomic)
+                .minRnrTimer(parameters.minRnrTimer);
     }
 
     /**
@@ -420,7 +321,7 @@ public final class RawConnection {
                 .build());
         target.modify(QueuePairModification.to(QpState.RTS)
                 .sendPsn(local.psn())
-                .timeout(parameters.timeout())
+                .timeout(parameters.timeout)
                 .build());
     }
 
@@ -433,13 +334,13 @@ public final class RawConnection {
 
     private static AddressHandleAttributes destination(RawAddress local, RawAddress remote, Parameters parameters) {
         AddressHandleAttributes byLid =
-                AddressHandleAttributes.toLid(local.port(), remote.lid()).withServiceLevel(parameters.serviceLevel());
-        LidPath path = parameters.lidPath();
+                AddressHandleAttributes.toLid(local.port(), remote.lid()).withServiceLevel(parameters.serviceLevel);
+        LidPath path = parameters.lidPath;
         if (path == null) {
             return byLid.withGid(remote.gid(), local.gidIndex())
-                    .withHopLimit(parameters.hopLimit())
-                    .withTrafficClass(parameters.trafficClass())
-                    .withFlowLabel(parameters.flowLabel());
+                    .withHopLimit(parameters.hopLimit)
+                    .withTrafficClass(parameters.trafficClass)
+                    .withFlowLabel(parameters.flowLabel);
         }
         if (remote.lid() == 0) {
             throw new IllegalArgumentException(

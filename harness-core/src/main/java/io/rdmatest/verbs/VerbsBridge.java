@@ -7,8 +7,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives the package of librdmacm the native pointers of this package, which are not public API. There is no other way to them: users
- * can't get the only object, which is one of the {@link SharedSecrets}.
+ * Gives the package of librdmacm the native pointers of this package, which are not public API. There is no other way to them: the
+ * only object is handed over within this module, and users can't get it.
  */
 public final class VerbsBridge {
 

@@ -84,6 +84,7 @@ class NativeAccessTests {
                 .containsExactlyInAnyOrder(
                         "io.rdmatest",
                         "io.rdmatest.cm",
+                        "io.rdmatest.connect",
                         "io.rdmatest.peer",
                         "io.rdmatest.rsocket",
                         "io.rdmatest.stream",

@@ -8,25 +8,17 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.connect.RcEndpoint;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.verbs.CompletionChannel;
-import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.DeviceContext;
-import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
-import io.rdmatest.verbs.QpState;
-import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
-import io.rdmatest.verbs.QueuePairAttributes;
-import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RawConnection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Map;
-import java.util.Optional;
 import java.util.WeakHashMap;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,87 +30,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Connection implements AutoCloseable {
 
-    /** Either side of a connection. */
-    public static final class Endpoint {
-
-        private final String name;
-        private final QueuePair queuePair;
-        private final CompletionQueue sendQueue;
-        private final CompletionQueue receiveQueue;
-        private final ProtectionDomain protectionDomain;
-        private final @Nullable CmId id;
-
-        Endpoint(
-                String name,
-                QueuePair queuePair,
-                CompletionQueue sendQueue,
-                CompletionQueue receiveQueue,
-                ProtectionDomain protectionDomain,
-                @Nullable CmId id) {
-            this.name = name;
-            this.queuePair = queuePair;
-            this.sendQueue = sendQueue;
-            this.receiveQueue = receiveQueue;
-            this.protectionDomain = protectionDomain;
-            this.id = id;
-        }
-
-        /**
-         * Get the queue pair, in the state RTS.
-         *
-         * @return the queue pair; never null
-         */
-        public QueuePair queuePair() {
-            return queuePair;
-        }
-
-        /**
-         * Get the queue on which sends complete.
-         *
-         * @return the completion queue; never null
-         */
-        public CompletionQueue sendQueue() {
-            return sendQueue;
-        }
-
-        /**
-         * Get the queue on which receives complete.
-         *
-         * @return the completion queue; never null
-         */
-        public CompletionQueue receiveQueue() {
-            return receiveQueue;
-        }
-
-        /**
-         * Get the protection domain, the same on both sides.
-         *
-         * @return the protection domain; never null
-         */
-        public ProtectionDomain protectionDomain() {
-            return protectionDomain;
-        }
-
-        /**
-         * Get the id that rdma_cm connected.
-         *
-         * @return the id; empty for {@link ConnectionMode#RAW}
-         */
-        public Optional<CmId> id() {
-            return Optional.ofNullable(id);
-        }
-
-        /**
-         * Name the side.
-         *
-         * @return {@code client} or {@code server}, and the queue pair
-         */
-        @Override
-        public String toString() {
-            return name + " " + queuePair.describe();
-        }
-    }
-
     /** Which side queue pairs are, for diagnosis; guarded by itself. */
     private static final Map<QueuePair, String> SIDES = new WeakHashMap<>();
 
@@ -127,8 +38,8 @@ public final class Connection implements AutoCloseable {
 
     private final ConnectionMode mode;
     private final Closer opened = new Closer();
-    private @Nullable Endpoint client;
-    private @Nullable Endpoint server;
+    private @Nullable RcEndpoint client;
+    private @Nullable RcEndpoint server;
     private boolean closed;
 
     private Connection(ConnectionMode mode) {
@@ -162,8 +73,7 @@ public final class Connection implements AutoCloseable {
         Connection connection = new Connection(options.mode());
         try {
             switch (options.mode()) {
-                case RDMA_CM -> connection.connectByCm(device, options, false);
-                case EXTERNAL_QP -> connection.connectByCm(device, options, true);
+                case RDMA_CM, EXTERNAL_QP -> connection.connectByCm(device, options);
                 case RAW -> connection.connectRaw(device, options);
             }
             return connection;
@@ -177,7 +87,7 @@ public final class Connection implements AutoCloseable {
      *
      * @return the endpoint; never null
      */
-    public Endpoint client() {
+    public RcEndpoint client() {
         return opened(client);
     }
 
@@ -186,11 +96,11 @@ public final class Connection implements AutoCloseable {
      *
      * @return the endpoint; never null
      */
-    public Endpoint server() {
+    public RcEndpoint server() {
         return opened(server);
     }
 
-    private static Endpoint opened(@Nullable Endpoint endpoint) {
+    private static RcEndpoint opened(@Nullable RcEndpoint endpoint) {
         if (endpoint == null) {
             throw new IllegalStateException("the connection is not open");
         }
@@ -222,7 +132,7 @@ public final class Connection implements AutoCloseable {
         return opened.own(resource);
     }
 
-    private void connectByCm(FabricDevice device, ConnectionOptions options, boolean external) {
+    private void connectByCm(FabricDevice device, ConnectionOptions options) {
         InetAddress address = device.address();
         EventChannel serverChannel = own(EventChannel.create());
         EventChannel clientChannel = own(EventChannel.create());
@@ -236,36 +146,19 @@ public final class Connection implements AutoCloseable {
         clientId.resolveRoute(options.timeout());
         ProtectionDomain domain = options.protectionDomain()
                 .orElseGet(() -> own(clientId.context().allocateProtectionDomain()));
-        Endpoint clientSide = endpoint("client", domain, options, clientId, creation(domain, clientId, external));
-        ConnectionParameters.Builder wanted = parameters(options, domain.context());
-        if (external) {
-            move(clientSide, QpState.INIT, options);
-            wanted.qpNumber(clientSide.queuePair().number());
-        }
-        clientId.connect(wanted.build());
+        RcEndpoint clientSide = endpoint("client", domain, clientId, options);
+        clientSide.request(parameters(options, domain.context()));
 
         CmId serverId = own(serverChannel
                 .expect(CmEvent.Type.CONNECT_REQUEST, options.timeout())
                 .id());
         setAckTimeout(serverId, options);
-        Endpoint serverSide = endpoint("server", domain, options, serverId, creation(domain, serverId, external));
-        ConnectionParameters.Builder granted = parameters(options, domain.context());
-        if (external) {
-            move(serverSide, QpState.INIT, options);
-            move(serverSide, QpState.RTR, options);
-            move(serverSide, QpState.RTS, options);
-            granted.qpNumber(serverSide.queuePair().number());
-        }
-        serverId.accept(granted.build());
+        RcEndpoint serverSide = endpoint("server", domain, serverId, options);
+        serverSide.accept(parameters(options, domain.context()));
 
-        if (external && !clientId.isConnectedByKernel()) {
-            clientId.expectEvent(CmEvent.Type.CONNECT_RESPONSE, options.timeout());
-            move(clientSide, QpState.RTR, options);
-            move(clientSide, QpState.RTS, options);
-            clientId.establish();
-        } else {
-            clientId.expectEvent(CmEvent.Type.ESTABLISHED, options.timeout());
-        }
+        boolean responds = mode == ConnectionMode.EXTERNAL_QP && !clientId.isConnectedByKernel();
+        clientSide.connected(clientId.expectEvent(
+                responds ? CmEvent.Type.CONNECT_RESPONSE : CmEvent.Type.ESTABLISHED, options.timeout()));
         serverId.expectEvent(CmEvent.Type.ESTABLISHED, options.timeout());
         client = clientSide;
         server = serverSide;
@@ -274,8 +167,8 @@ public final class Connection implements AutoCloseable {
     private void connectRaw(FabricDevice device, ConnectionOptions options) {
         ProtectionDomain domain = options.protectionDomain()
                 .orElseGet(() -> own(own(device.open()).allocateProtectionDomain()));
-        Endpoint clientSide = endpoint("client", domain, options, null, domain::createQueuePair);
-        Endpoint serverSide = endpoint("server", domain, options, null, domain::createQueuePair);
+        RcEndpoint clientSide = endpoint("client", domain, null, options);
+        RcEndpoint serverSide = endpoint("server", domain, null, options);
         RawConnection.connect(
                 clientSide.queuePair(),
                 serverSide.queuePair(),
@@ -285,41 +178,21 @@ public final class Connection implements AutoCloseable {
         server = serverSide;
     }
 
-    private static Function<QueuePairAttributes, QueuePair> creation(
-            ProtectionDomain domain, CmId id, boolean external) {
-        return external ? domain::createQueuePair : attributes -> id.createQueuePair(domain, attributes);
-    }
-
-    private Endpoint endpoint(
-            String name,
-            ProtectionDomain domain,
-            ConnectionOptions options,
-            @Nullable CmId id,
-            Function<QueuePairAttributes, QueuePair> creation) {
-        DeviceContext context = domain.context();
-        CompletionChannel channel = options.events() ? own(context.createCompletionChannel()) : null;
-        CompletionQueue sends = completionQueue(context, options.maxSendWr(), channel);
-        CompletionQueue receives = completionQueue(context, options.maxReceiveWr(), channel);
-        QueuePair queuePair = own(creation.apply(QueuePairAttributes.builder(QpType.RC)
-                .sendQueue(sends)
-                .receiveQueue(receives)
-                .maxSendWr(options.maxSendWr())
-                .maxReceiveWr(options.maxReceiveWr())
-                .maxSendSge(options.maxSge())
-                .maxReceiveSge(options.maxSge())
-                .maxInline(options.maxInline())
-                .build()));
+    private RcEndpoint endpoint(String name, ProtectionDomain domain, @Nullable CmId id, ConnectionOptions options) {
+        RcEndpoint.Plan plan = new RcEndpoint.Plan(
+                options.maxSendWr(),
+                options.maxReceiveWr(),
+                options.maxSge(),
+                options.maxInline(),
+                false,
+                options.events(),
+                false,
+                options.mtu());
+        RcEndpoint endpoint = own(new RcEndpoint(domain, id, mode, plan));
         synchronized (SIDES) {
-            SIDES.put(queuePair, name);
+            SIDES.put(endpoint.queuePair(), name);
         }
-        return new Endpoint(name, queuePair, sends, receives, domain, id);
-    }
-
-    private CompletionQueue completionQueue(DeviceContext context, int entries, @Nullable CompletionChannel channel) {
-        return own(
-                channel == null
-                        ? context.createCompletionQueue(entries)
-                        : context.createCompletionQueue(entries, channel));
+        return endpoint;
     }
 
     private static ConnectionParameters.Builder parameters(ConnectionOptions options, DeviceContext context) {
@@ -349,16 +222,6 @@ public final class Connection implements AutoCloseable {
         }
     }
 
-    private static void move(Endpoint endpoint, QpState state, ConnectionOptions options) {
-        CmId id = endpoint.id().orElseThrow();
-        QueuePairModification attributes = id.initQueuePairAttributes(state);
-        endpoint.queuePair()
-                .modify(
-                        state == QpState.RTR && options.mtu() != Mtu.UNKNOWN
-                                ? attributes.toBuilder().pathMtu(options.mtu()).build()
-                                : attributes);
-    }
-
     /** Take the connection down and release what it made; does nothing the second time. */
     @Override
     public void close() {
@@ -366,9 +229,10 @@ public final class Connection implements AutoCloseable {
             return;
         }
         closed = true;
-        if (client != null && client.id != null && !client.id.isClosed()) {
+        CmId asking = client == null ? null : client.id().orElse(null);
+        if (asking != null && !asking.isClosed()) {
             try {
-                client.id.disconnect();
+                asking.disconnect();
             } catch (RdmaException e) {
                 // The other side, or the test, has disconnected before: that is what was wanted.
             }
@@ -383,6 +247,6 @@ public final class Connection implements AutoCloseable {
      */
     @Override
     public String toString() {
-        return "connection by " + mode + ": " + client + " to " + server;
+        return "connection by " + mode + ": client " + client + " to server " + server;
     }
 }

@@ -11,21 +11,18 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.connect.RcEndpoint;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
-import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.MemoryPlacement;
 import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
-import io.rdmatest.verbs.QpState;
-import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
-import io.rdmatest.verbs.QueuePairAttributes;
-import io.rdmatest.verbs.SharedReceiveQueue;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -88,9 +85,7 @@ public final class RcLink implements AutoCloseable {
     private final Spec spec;
     private final Closer resources = new Closer();
     private @Nullable CmId id;
-    private @Nullable ProtectionDomain domain;
-    private @Nullable QueuePair queuePair;
-    private @Nullable SharedReceiveQueue shared;
+    private @Nullable RcEndpoint endpoint;
     private @Nullable Progress progress;
     private byte[] peerData = new byte[0];
     private boolean disconnectedByPeer;
@@ -241,25 +236,14 @@ public final class RcLink implements AutoCloseable {
     private void request(byte[] privateData) {
         CmId cm = id();
         ConnectionParameters.Builder parameters = parameters(privateData);
-        if (spec.bringUp() == ConnectionMode.EXTERNAL_QP) {
-            parameters.qpNumber(queuePair().number());
-        }
         long connecting = System.nanoTime();
         try {
-            cm.connect(parameters.build());
+            endpoint().request(parameters);
         } catch (RdmaException e) {
             throw CmFailures.refusal(e);
         }
         CmEvent answer = awaitEvent(context, cm, spec.timeout(), Cause.PEER_ABSENT, "answer to the connection request");
-        // Only if it matters: listing the devices costs a part of the measured time.
-        if (spec.bringUp() == ConnectionMode.EXTERNAL_QP
-                && !(answer.type() == CmEvent.Type.ESTABLISHED && cm.isConnectedByKernel())) {
-            answer.require(CmEvent.Type.CONNECT_RESPONSE);
-            moveExternal(cm);
-            cm.establish();
-        } else {
-            answer.require(CmEvent.Type.ESTABLISHED);
-        }
+        endpoint().connected(answer);
         connectNanos = System.nanoTime() - connecting;
         DeviceBinding.require(context, queuePair());
         peerData = answer.privateData();
@@ -277,12 +261,7 @@ public final class RcLink implements AutoCloseable {
             link.createResources(id.context(), id);
             byte[] privateData = preparation.prepare(link);
             link.setAckTimeout(id);
-            ConnectionParameters.Builder parameters = link.parameters(privateData);
-            if (spec.bringUp() == ConnectionMode.EXTERNAL_QP) {
-                link.moveExternal(id);
-                parameters.qpNumber(link.queuePair().number());
-            }
-            id.accept(parameters.build());
+            link.endpoint().accept(link.parameters(privateData));
             link.awaitEstablished();
             return link;
         } catch (RuntimeException | Error e) {
@@ -334,44 +313,20 @@ public final class RcLink implements AutoCloseable {
     }
 
     private void createResources(DeviceContext device, @Nullable CmId cm) {
-        ProtectionDomain pd = own(device.allocateProtectionDomain());
-        domain = pd;
-        CompletionChannel channel = spec.waiting() == Waiting.POLLING ? null : own(device.createCompletionChannel());
-        int entries = spec.sendDepth() + spec.receiveDepth();
-        CompletionQueue queue = own(
-                channel == null
-                        ? device.createCompletionQueue(entries)
-                        : device.createCompletionQueue(entries, channel));
-        QueuePairAttributes.Builder attributes = QueuePairAttributes.builder(QpType.RC)
-                .sendQueue(queue)
-                .receiveQueue(queue)
-                .maxSendWr(spec.sendDepth())
-                .maxSendSge(1)
-                .maxReceiveSge(1)
-                .maxInline(spec.inline());
-        if (spec.sharedReceives()) {
-            SharedReceiveQueue srq = own(pd.createSharedReceiveQueue(spec.receiveDepth(), 1));
-            shared = srq;
-            attributes.srq(srq);
-        } else {
-            attributes.maxReceiveWr(spec.receiveDepth());
-        }
-        if (cm != null && spec.bringUp() == ConnectionMode.RDMA_CM) {
-            queuePair = own(cm.createQueuePair(pd, attributes.build()));
-        } else {
-            QueuePair qp = own(pd.createQueuePair(attributes.build()));
-            queuePair = qp;
-            if (cm != null) {
-                qp.modify(cm.initQueuePairAttributes(QpState.INIT));
-            }
-        }
-        progress = new Progress(context, queue, channel, spec.waiting(), spec.receiveDepth(), spec.timeout());
-    }
-
-    private void moveExternal(CmId cm) {
-        queuePair().modify(cm.initQueuePairAttributes(QpState.INIT));
-        queuePair().modify(cm.initQueuePairAttributes(QpState.RTR));
-        queuePair().modify(cm.initQueuePairAttributes(QpState.RTS));
+        RcEndpoint.Plan plan = new RcEndpoint.Plan(
+                spec.sendDepth(),
+                spec.receiveDepth(),
+                1,
+                spec.inline(),
+                true,
+                spec.waiting() != Waiting.POLLING,
+                spec.sharedReceives(),
+                Mtu.UNKNOWN);
+        RcEndpoint made = own(new RcEndpoint(own(device.allocateProtectionDomain()), cm, spec.bringUp(), plan));
+        endpoint = made;
+        CompletionChannel channel = made.channel().orElse(null);
+        progress = new Progress(
+                context, made.receiveQueue(), channel, spec.waiting(), spec.receiveDepth(), spec.timeout());
     }
 
     private void watchForDisconnect() {
@@ -399,12 +354,16 @@ public final class RcLink implements AutoCloseable {
 
     /** Returns the protection domain of the queue pair. */
     public ProtectionDomain domain() {
-        return present(domain, "protection domain");
+        return endpoint().protectionDomain();
     }
 
     /** Returns the queue pair of the connection. */
     public QueuePair queuePair() {
-        return present(queuePair, "queue pair");
+        return endpoint().queuePair();
+    }
+
+    private RcEndpoint endpoint() {
+        return present(endpoint, "queue pair");
     }
 
     /** Returns the completions of the queue pair. */
@@ -445,12 +404,12 @@ public final class RcLink implements AutoCloseable {
 
     /** Registers memory of this many bytes, which is deregistered when the link closes. */
     public MemoryRegion register(long size, Access... access) {
-        return own(domain().registerMemory(size, access));
+        return endpoint().own(domain().registerMemory(size, access));
     }
 
     /** Registers memory at a placement. It is deregistered when the link closes. */
     MemoryRegion register(long size, MemoryPlacement placement, Access... access) {
-        return own(domain().registerMemory(size, placement, access));
+        return endpoint().own(domain().registerMemory(size, placement, access));
     }
 
     /**
@@ -462,12 +421,7 @@ public final class RcLink implements AutoCloseable {
      * @param length the length of the receive in bytes
      */
     public void postReceive(long number, MemoryRegion region, long offset, int length) {
-        SharedReceiveQueue srq = shared;
-        if (srq != null) {
-            srq.postReceive(number | Progress.RECEIVE, region, offset, length);
-        } else {
-            queuePair().postReceive(number | Progress.RECEIVE, region, offset, length);
-        }
+        endpoint().postReceive(number | Progress.RECEIVE, region, offset, length);
     }
 
     /** Disconnects and waits until the peer has disconnected, too. */
@@ -526,10 +480,6 @@ public final class RcLink implements AutoCloseable {
 
     @Override
     public void close() {
-        // Before memory that was registered later: a peer that still writes then sees no access error.
-        if (queuePair != null) {
-            resources.run(queuePair);
-        }
         resources.close();
     }
 }
