@@ -130,7 +130,8 @@ public final class RcEndpoint implements AutoCloseable {
      */
     public void connected(CmEvent answer) {
         // Only if it matters: listing the devices costs a part of the time to connect.
-        if (external && !(answer.type() == CmEvent.Type.ESTABLISHED && requireId().isConnectedByKernel())) {
+        if (external
+                && !(answer.type() == CmEvent.Type.ESTABLISHED && requireId().isConnectedByKernel())) {
             answer.require(CmEvent.Type.CONNECT_RESPONSE);
             toReadyToSend();
             requireId().establish();

@@ -35,7 +35,7 @@ public final class Numa {
     private Numa() {}
 
     /** Returns the system call number of mbind, which depends on the architecture. */
-    static long mbind() {
+    public static long mbind() {
         return switch (System.getProperty("os.arch")) {
             case "amd64", "x86_64" -> 237;
             case "aarch64" -> 235;
