@@ -163,7 +163,7 @@ public abstract class NativeResource implements AutoCloseable {
                 || className.startsWith("io.rdmatest.internal.")
                 || className.startsWith("io.rdmatest.verbs.") && !isTest(className)
                 || className.startsWith("io.rdmatest.cm.") && !isTest(className)
-                || className.startsWith("io.rdmatest.connect.")
+                || className.startsWith("io.rdmatest.connect.") && !isTest(className)
                 || className.startsWith("io.rdmatest.rsocket.") && !isTest(className)
                 || className.startsWith("io.rdmatest.stream.") && !isTest(className)
                 || className.startsWith("java.")

@@ -1,6 +1,6 @@
 package io.rdmatest.cm;
 
-import io.rdmatest.internal.SocketAddresses;
+import io.rdmatest.internal.linux.SocketAddresses;
 import io.rdmatest.verbs.Gid;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

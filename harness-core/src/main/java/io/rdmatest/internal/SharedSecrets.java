@@ -22,11 +22,16 @@ public final class SharedSecrets {
     /**
      * Returns the shared object of a class, and initialises the class before.
      *
-     * @param type the class, which has {@linkplain #share shared} an object
+     * @param type the class, which {@linkplain #share shares} an object
+     * @throws IllegalStateException if it shares none
      */
     public static <T> T of(Class<T> type) {
         try {
-            return type.cast(SHARED.get(Class.forName(type.getName(), true, type.getClassLoader())));
+            Object secret = SHARED.get(Class.forName(type.getName(), true, type.getClassLoader()));
+            if (secret == null) {
+                throw new IllegalStateException(type + " shares no object");
+            }
+            return type.cast(secret);
         } catch (ClassNotFoundException e) {
             throw new LinkageError(type + " is missing", e);
         }

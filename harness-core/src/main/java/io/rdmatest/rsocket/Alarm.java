@@ -1,7 +1,7 @@
 package io.rdmatest.rsocket;
 
 import io.rdmatest.internal.Libc;
-import io.rdmatest.internal.NativeCalls;
+import io.rdmatest.internal.linux.NativeCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -3,7 +3,7 @@ package io.rdmatest.rsocket;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.NativeCalls;
+import io.rdmatest.internal.linux.NativeCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 

@@ -6,7 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.NativeCalls;
+import io.rdmatest.internal.linux.NativeCalls;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 

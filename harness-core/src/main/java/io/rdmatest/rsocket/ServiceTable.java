@@ -2,8 +2,8 @@ package io.rdmatest.rsocket;
 
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
-import io.rdmatest.internal.ManagerFile;
-import io.rdmatest.internal.SocketAddresses;
+import io.rdmatest.internal.linux.ManagerFile;
+import io.rdmatest.internal.linux.SocketAddresses;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;

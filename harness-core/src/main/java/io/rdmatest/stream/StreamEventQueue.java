@@ -7,7 +7,7 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
-import io.rdmatest.internal.Descriptors;
+import io.rdmatest.internal.linux.Descriptors;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -1,6 +1,5 @@
 package io.rdmatest.verbs;
 
-import io.rdmatest.internal.Ranges;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,15 +38,15 @@ public record AddressHandleAttributes(
 
     /** Checks the ranges. */
     public AddressHandleAttributes {
-        Ranges.requirePort(port);
-        Ranges.require("gidIndex", gidIndex, 255);
-        Ranges.require("lid", lid, 0xffff);
-        Ranges.require("serviceLevel", serviceLevel, 15);
-        Ranges.require("pathBits", pathBits, 127);
-        Ranges.require("staticRate", staticRate, 255);
-        Ranges.require("flowLabel", flowLabel, 0xfffff);
-        Ranges.require("hopLimit", hopLimit, 255);
-        Ranges.require("trafficClass", trafficClass, 255);
+        DeviceContext.checkPort(port);
+        range("gidIndex", gidIndex, 255);
+        range("lid", lid, 0xffff);
+        range("serviceLevel", serviceLevel, 15);
+        range("pathBits", pathBits, 127);
+        range("staticRate", staticRate, 255);
+        range("flowLabel", flowLabel, 0xfffff);
+        range("hopLimit", hopLimit, 255);
+        range("trafficClass", trafficClass, 255);
     }
 
     /**
@@ -163,7 +162,7 @@ public record AddressHandleAttributes(
      * @return 49152 to 65535
      */
     public static int udpSourcePort(int flowLabel) {
-        Ranges.require("flowLabel", flowLabel, 0xfffff);
+        range("flowLabel", flowLabel, 0xfffff);
         return LOWEST_PORT | (flowLabel & PORT_BITS) ^ (flowLabel >> PORT_WIDTH);
     }
 
@@ -176,8 +175,8 @@ public record AddressHandleAttributes(
      * @return 20 bits
      */
     public static int flowLabel(int localQp, int remoteQp) {
-        Ranges.require("localQp", localQp, 0xffffff);
-        Ranges.require("remoteQp", remoteQp, 0xffffff);
+        range("localQp", localQp, 0xffffff);
+        range("remoteQp", remoteQp, 0xffffff);
         long product = (long) localQp * remoteQp;
         product ^= product >>> 20;
         product ^= product >>> 40;
@@ -206,5 +205,11 @@ public record AddressHandleAttributes(
      */
     public AddressHandleAttributes withUdpSourcePort(int port) {
         return withFlowLabel(flowLabelOfUdpSourcePort(port));
+    }
+
+    static void range(String name, int value, int max) {
+        if (value < 0 || value > max) {
+            throw new IllegalArgumentException(name + " is 0 to " + max + ", not " + value);
+        }
     }
 }

@@ -11,8 +11,7 @@ public enum AtomicCapability {
     /** A value that this library does not know. */
     UNKNOWN;
 
-    /** Returns the value of a code of libibverbs; {@link #UNKNOWN} for any other code. */
-    public static AtomicCapability of(int code) {
+    static AtomicCapability of(int code) {
         return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
     }
 }

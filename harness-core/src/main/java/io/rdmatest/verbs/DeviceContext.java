@@ -20,11 +20,10 @@ import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.timespec;
 import io.rdmatest.ffi.verbs_context;
 import io.rdmatest.internal.ContextLayout;
-import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.NativeCalls;
-import io.rdmatest.internal.Ranges;
+import io.rdmatest.internal.linux.Descriptors;
+import io.rdmatest.internal.linux.NativeCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -191,7 +190,7 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /** Queries the device only once, because a test may open thousands of connections. */
-    private boolean hasAtomics() {
+    boolean hasAtomics() {
         Boolean known = atomics;
         if (known == null) {
             known = attributes().atomicCapability() != AtomicCapability.NONE;
@@ -297,7 +296,7 @@ public final class DeviceContext extends VerbsObject {
      * @throws RdmaException if there is no such port
      */
     public PortAttributes port(int port) {
-        Ranges.requirePort(port);
+        checkPort(port);
         begin();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = arena.allocate(PORT_ATTRIBUTES, Long.BYTES);
@@ -321,9 +320,9 @@ public final class DeviceContext extends VerbsObject {
                     ibv_port_attr.lid(attr) & 0xffff,
                     ibv_port_attr.sm_lid(attr) & 0xffff,
                     ibv_port_attr.lmc(attr) & 0xff,
-                    lanes(width),
+                    PortAttributes.lanes(width),
                     speed,
-                    lanes(width) * laneGbps(speed),
+                    PortAttributes.lanes(width) * PortAttributes.laneGbps(speed),
                     ibv_port_attr.phys_state(attr) & 0xff,
                     ibv_port_attr.port_cap_flags(attr),
                     ibv_port_attr.flags(attr) & 0xff);
@@ -475,11 +474,11 @@ public final class DeviceContext extends VerbsObject {
      * @param pkey the P_Key of 16 bits. An entry with the same highest bit, which means full membership, is preferred. Otherwise
      *     an entry of the same partition is taken.
      * @return the index, for {@link QueuePairModification.Builder#pkeyIndex} and
-     *     {@code RawConnection.Parameters}
+     *     {@link RawConnection.Parameters#withPkeyIndex}
      * @throws RdmaException if the port is not a member of the partition; the message lists the port's partitions
      */
     public int pkeyIndex(int port, int pkey) {
-        Ranges.require("pkey", pkey, 0xffff);
+        AddressHandleAttributes.range("pkey", pkey, 0xffff);
         List<Integer> table = pkeyTable(port);
         int index = table.indexOf(pkey);
         for (int i = 0; index < 0 && i < table.size(); i++) {
@@ -682,30 +681,10 @@ public final class DeviceContext extends VerbsObject {
         }
     }
 
-    static int lanes(int widthCode) {
-        return switch (widthCode) {
-            case 1 -> 1;
-            case 2 -> 4;
-            case 4 -> 8;
-            case 8 -> 12;
-            case 16 -> 2;
-            default -> 0;
-        };
-    }
-
-    /** The nominal speed of a lane in Gb/s, as the kernel prints it in sysfs. */
-    static double laneGbps(int speedCode) {
-        return switch (speedCode) {
-            case 1 -> 2.5;
-            case 2 -> 5;
-            case 4, 8 -> 10;
-            case 16 -> 14;
-            case 32 -> 25;
-            case 64 -> 50;
-            case 128 -> 100;
-            case 256 -> 200;
-            default -> 0;
-        };
+    static void checkPort(int port) {
+        if (port < 1 || port > 255) {
+            throw new IllegalArgumentException("a port is 1 to 255, not " + port);
+        }
     }
 
     @Override

@@ -1,7 +1,5 @@
 package io.rdmatest.verbs;
 
-import io.rdmatest.internal.Ranges;
-
 /**
  * Enhanced connection establishment: what two devices of one vendor agree on for a connection, beyond the specification
  * (struct ibv_ece; ibv_query_ece(3), ibv_set_ece(3)).
@@ -13,6 +11,6 @@ public record Ece(int vendorId, int options) {
 
     /** Checks the range. */
     public Ece {
-        Ranges.require("vendorId", vendorId, 0xffffff);
+        AddressHandleAttributes.range("vendorId", vendorId, 0xffffff);
     }
 }

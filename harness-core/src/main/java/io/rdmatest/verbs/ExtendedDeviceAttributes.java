@@ -29,6 +29,5 @@ public record ExtendedDeviceAttributes(
         int maxTags,
         long maxDeviceMemory) {
 
-    /** Those of a device whose provider has no such call: all 0. */
-    public static final ExtendedDeviceAttributes NONE = new ExtendedDeviceAttributes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    static final ExtendedDeviceAttributes NONE = new ExtendedDeviceAttributes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }

@@ -121,7 +121,7 @@ public final class Gid {
      * @param hardwareAddress the hardware address of a network interface, 6 bytes for Ethernet
      * @return whether this is its GID
      */
-    public boolean isMadeOf(byte[] hardwareAddress) {
+    boolean isMadeOf(byte[] hardwareAddress) {
         return Arrays.equals(bytes, Arrays.copyOf(hardwareAddress, LENGTH));
     }
 

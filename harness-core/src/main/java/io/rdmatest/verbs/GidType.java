@@ -17,8 +17,7 @@ public enum GidType {
         this.text = text;
     }
 
-    /** Returns the type of a code of libibverbs; {@link #UNKNOWN} for any other code. */
-    public static GidType of(int code) {
+    static GidType of(int code) {
         return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
     }
 

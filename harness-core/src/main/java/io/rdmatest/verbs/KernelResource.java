@@ -2,8 +2,8 @@ package io.rdmatest.verbs;
 
 import io.rdmatest.RdmaException;
 import io.rdmatest.internal.Errno;
-import io.rdmatest.internal.RdmaNetlink;
-import io.rdmatest.internal.RdmaNetlink.Attribute;
+import io.rdmatest.internal.linux.RdmaNetlink;
+import io.rdmatest.internal.linux.RdmaNetlink.Attribute;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -11,8 +11,7 @@ public enum LinkLayer {
     /** A value that this library does not know. */
     UNKNOWN;
 
-    /** Returns the link layer of a code of libibverbs; {@link #UNKNOWN} for any other code. */
-    public static LinkLayer of(int code) {
+    static LinkLayer of(int code) {
         return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
     }
 }

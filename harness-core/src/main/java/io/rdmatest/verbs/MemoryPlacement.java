@@ -1,6 +1,6 @@
 package io.rdmatest.verbs;
 
-import io.rdmatest.internal.Numa;
+import io.rdmatest.internal.linux.Numa;
 import java.util.OptionalInt;
 
 /**

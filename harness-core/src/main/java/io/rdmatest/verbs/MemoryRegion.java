@@ -6,7 +6,7 @@ import io.rdmatest.ffi.ibv_mr;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.Numa;
+import io.rdmatest.internal.linux.Numa;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;

@@ -21,8 +21,7 @@ public enum Mtu {
         this.code = code;
     }
 
-    /** Returns the code of libibverbs. */
-    public int code() {
+    int code() {
         return code;
     }
 

@@ -29,8 +29,7 @@ public enum NodeType {
         return code;
     }
 
-    /** Returns the type of a code of libibverbs; {@link #UNKNOWN} for any other code. */
-    public static NodeType of(int code) {
+    static NodeType of(int code) {
         for (NodeType type : values()) {
             if (type.code == code) {
                 return type;

@@ -43,4 +43,30 @@ public record PortAttributes(
     public boolean isActive() {
         return state == PortState.ACTIVE;
     }
+
+    static int lanes(int widthCode) {
+        return switch (widthCode) {
+            case 1 -> 1;
+            case 2 -> 4;
+            case 4 -> 8;
+            case 8 -> 12;
+            case 16 -> 2;
+            default -> 0;
+        };
+    }
+
+    /** The nominal speed of a lane in Gb/s, as the kernel prints it in sysfs. */
+    static double laneGbps(int speedCode) {
+        return switch (speedCode) {
+            case 1 -> 2.5;
+            case 2 -> 5;
+            case 4, 8 -> 10;
+            case 16 -> 14;
+            case 32 -> 25;
+            case 64 -> 50;
+            case 128 -> 100;
+            case 256 -> 200;
+            default -> 0;
+        };
+    }
 }

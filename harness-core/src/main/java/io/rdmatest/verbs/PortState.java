@@ -17,8 +17,7 @@ public enum PortState {
     /** A value that this library does not know. */
     UNKNOWN;
 
-    /** Returns the state of a code of libibverbs; {@link #UNKNOWN} for any other code. */
-    public static PortState of(int code) {
+    static PortState of(int code) {
         return code >= 0 && code < UNKNOWN.ordinal() ? values()[code] : UNKNOWN;
     }
 }

@@ -5,7 +5,6 @@ import io.rdmatest.ffi.ibv_grh;
 import io.rdmatest.ffi.ibv_pd;
 import io.rdmatest.ffi.ibv_wc;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.Ranges;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -204,7 +203,7 @@ public final class ProtectionDomain extends VerbsObject {
         if (!completion.isSuccess()) {
             throw new IllegalArgumentException("a failed completion has no sender: " + completion.status());
         }
-        Ranges.requirePort(port);
+        DeviceContext.checkPort(port);
         String operands = describe() + ", completion " + completion.wrId() + ", port " + port;
         begin();
         try (Arena arena = Arena.ofConfined()) {

@@ -15,8 +15,7 @@ public enum QpType {
         this.code = code;
     }
 
-    /** Returns the code of libibverbs. */
-    public int code() {
+    int code() {
         return code;
     }
 }

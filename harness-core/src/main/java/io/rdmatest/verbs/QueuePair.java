@@ -18,7 +18,6 @@ import io.rdmatest.ffi.ibv_qp_init_attr_ex;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.verbs_context;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.Ranges;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -1010,7 +1009,7 @@ public final class QueuePair extends VerbsObject {
     }
 
     private void multicast(Gid group, int lid, boolean attach) {
-        Ranges.require("lid", lid, 0xffff);
+        AddressHandleAttributes.range("lid", lid, 0xffff);
         begin();
         try {
             multicastNow(group, lid, attach);

@@ -2,7 +2,6 @@ package io.rdmatest.verbs;
 
 import io.rdmatest.ffi.ibv_ah_attr;
 import io.rdmatest.ffi.ibv_qp_attr;
-import io.rdmatest.internal.Ranges;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Collection;
@@ -322,7 +321,7 @@ public final class QueuePairModification {
          * @param port from 1
          */
         public Builder port(int port) {
-            Ranges.requirePort(port);
+            DeviceContext.checkPort(port);
             ibv_qp_attr.port_num(attr, (byte) port);
             return with(PORT);
         }
@@ -333,7 +332,7 @@ public final class QueuePairModification {
          * @param index 0 to 65535
          */
         public Builder pkeyIndex(int index) {
-            ibv_qp_attr.pkey_index(attr, (short) Ranges.require("pkeyIndex", index, 0xffff));
+            ibv_qp_attr.pkey_index(attr, (short) range("pkeyIndex", index, 0xffff));
             return with(PKEY_INDEX);
         }
 
@@ -366,7 +365,7 @@ public final class QueuePairModification {
          * @param number 24 bits
          */
         public Builder destinationQp(int number) {
-            ibv_qp_attr.dest_qp_num(attr, Ranges.require("destinationQp", number, 0xffffff));
+            ibv_qp_attr.dest_qp_num(attr, range("destinationQp", number, 0xffffff));
             return with(DESTINATION_QP);
         }
 
@@ -376,7 +375,7 @@ public final class QueuePairModification {
          * @param psn 24 bits; the peer's send PSN
          */
         public Builder receivePsn(int psn) {
-            ibv_qp_attr.rq_psn(attr, Ranges.require("receivePsn", psn, 0xffffff));
+            ibv_qp_attr.rq_psn(attr, range("receivePsn", psn, 0xffffff));
             return with(RECEIVE_PSN);
         }
 
@@ -386,7 +385,7 @@ public final class QueuePairModification {
          * @param psn 24 bits; the peer's receive PSN
          */
         public Builder sendPsn(int psn) {
-            ibv_qp_attr.sq_psn(attr, Ranges.require("sendPsn", psn, 0xffffff));
+            ibv_qp_attr.sq_psn(attr, range("sendPsn", psn, 0xffffff));
             return with(SEND_PSN);
         }
 
@@ -406,7 +405,7 @@ public final class QueuePairModification {
          * @param exponent 4.096 us times 2^exponent; 1 to 31, 0 is for ever
          */
         public Builder timeout(int exponent) {
-            ibv_qp_attr.timeout(attr, (byte) Ranges.require("timeout", exponent, 31));
+            ibv_qp_attr.timeout(attr, (byte) range("timeout", exponent, 31));
             return with(TIMEOUT);
         }
 
@@ -416,7 +415,7 @@ public final class QueuePairModification {
          * @param count 0 to 7; soft-RoCE retries without end if it is 7
          */
         public Builder retryCount(int count) {
-            ibv_qp_attr.retry_cnt(attr, (byte) Ranges.require("retryCount", count, 7));
+            ibv_qp_attr.retry_cnt(attr, (byte) range("retryCount", count, 7));
             return with(RETRY_COUNT);
         }
 
@@ -426,7 +425,7 @@ public final class QueuePairModification {
          * @param count 0 to 6; 7 is for ever
          */
         public Builder rnrRetry(int count) {
-            ibv_qp_attr.rnr_retry(attr, (byte) Ranges.require("rnrRetry", count, 7));
+            ibv_qp_attr.rnr_retry(attr, (byte) range("rnrRetry", count, 7));
             return with(RNR_RETRY);
         }
 
@@ -436,7 +435,7 @@ public final class QueuePairModification {
          * @param code 0 to 31 as in IBTA volume 1, table 45: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491 ms, 0 is 655 ms
          */
         public Builder minRnrTimer(int code) {
-            ibv_qp_attr.min_rnr_timer(attr, (byte) Ranges.require("minRnrTimer", code, 31));
+            ibv_qp_attr.min_rnr_timer(attr, (byte) range("minRnrTimer", code, 31));
             return with(MIN_RNR_TIMER);
         }
 
@@ -446,7 +445,7 @@ public final class QueuePairModification {
          * @param count 0 to 255, within the device's maxQpInitRdAtom
          */
         public Builder maxReadAtomic(int count) {
-            ibv_qp_attr.max_rd_atomic(attr, (byte) Ranges.require("maxReadAtomic", count, 255));
+            ibv_qp_attr.max_rd_atomic(attr, (byte) range("maxReadAtomic", count, 255));
             return with(MAX_READ_ATOMIC);
         }
 
@@ -456,13 +455,18 @@ public final class QueuePairModification {
          * @param count 0 to 255, within the device's maxQpRdAtom
          */
         public Builder maxDestinationReadAtomic(int count) {
-            ibv_qp_attr.max_dest_rd_atomic(attr, (byte) Ranges.require("maxDestinationReadAtomic", count, 255));
+            ibv_qp_attr.max_dest_rd_atomic(attr, (byte) range("maxDestinationReadAtomic", count, 255));
             return with(MAX_DESTINATION_READ_ATOMIC);
         }
 
         private Builder with(int bit) {
             mask |= bit;
             return this;
+        }
+
+        private static int range(String name, int value, int max) {
+            AddressHandleAttributes.range(name, value, max);
+            return value;
         }
 
         /** Builds the modification. */

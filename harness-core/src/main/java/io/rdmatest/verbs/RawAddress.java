@@ -1,7 +1,5 @@
 package io.rdmatest.verbs;
 
-import io.rdmatest.internal.Ranges;
-
 /**
  * What each side must know about the other to connect two queue pairs without a connection manager.
  *
@@ -17,11 +15,11 @@ public record RawAddress(Gid gid, int gidIndex, int port, int qpNumber, int psn,
 
     /** Checks the ranges. */
     public RawAddress {
-        Ranges.requirePort(port);
-        Ranges.require("gidIndex", gidIndex, 255);
-        Ranges.require("qpNumber", qpNumber, 0xffffff);
-        Ranges.require("psn", psn, 0xffffff);
-        Ranges.require("lid", lid, 0xffff);
+        DeviceContext.checkPort(port);
+        AddressHandleAttributes.range("gidIndex", gidIndex, 255);
+        AddressHandleAttributes.range("qpNumber", qpNumber, 0xffffff);
+        AddressHandleAttributes.range("psn", psn, 0xffffff);
+        AddressHandleAttributes.range("lid", lid, 0xffff);
     }
 
     /**

@@ -1,9 +1,7 @@
 package io.rdmatest.verbs;
 
-import io.rdmatest.internal.Ranges;
 import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -31,8 +29,8 @@ public final class RawConnection {
 
         /** Checks the ranges. */
         public LidPath {
-            Ranges.require("pathBits", pathBits, 127);
-            Ranges.require("staticRate", staticRate, 255);
+            AddressHandleAttributes.range("pathBits", pathBits, 127);
+            AddressHandleAttributes.range("staticRate", staticRate, 255);
         }
     }
 
@@ -191,12 +189,13 @@ public final class RawConnection {
          * @param index its index in the local port's P_Key table, as {@link DeviceContext#pkeyIndex} finds it
          */
         public Parameters withPkeyIndex(int index) {
-            return with(copy -> copy.pkeyIndex = Ranges.require("pkeyIndex", index, 0xffff));
+            AddressHandleAttributes.range("pkeyIndex", index, 0xffff);
+            return with(copy -> copy.pkeyIndex = index);
         }
 
         /**
-         * Returns a copy whose packets go to the peer's LID without a global route header, which RoCE and routers of InfiniBand need. Hop limit, traffic class and GID then
-         * have no effect.
+         * Returns a copy whose packets go to the peer's LID without a global route header, on an InfiniBand subnet. RoCE and routers
+         * of InfiniBand need the header. Hop limit, traffic class and GID then have no effect.
          *
          * @param path which of the port's LIDs packets come from, and their rate
          */
@@ -212,7 +211,8 @@ public final class RawConnection {
          * @param label 20 bits; 0 leaves the choice to the device
          */
         public Parameters withFlowLabel(int label) {
-            return with(copy -> copy.flowLabel = Ranges.require("flowLabel", label, 0xfffff));
+            AddressHandleAttributes.range("flowLabel", label, 0xfffff);
+            return with(copy -> copy.flowLabel = label);
         }
 
         /**
@@ -245,7 +245,7 @@ public final class RawConnection {
     private static Set<Access> granted(DeviceContext context, Parameters parameters) {
         Set<Access> access = EnumSet.noneOf(Access.class);
         access.addAll(parameters.access);
-        if (!List.of(context.allAccess()).contains(Access.REMOTE_ATOMIC)) {
+        if (access.contains(Access.REMOTE_ATOMIC) && !context.hasAtomics()) {
             // mlx5 and efa refuse the whole transition for it.
             access.remove(Access.REMOTE_ATOMIC);
         }

@@ -25,8 +25,7 @@ public enum Transport {
         return code;
     }
 
-    /** Returns the transport of a code of libibverbs; {@link #UNKNOWN} for any other code. */
-    public static Transport of(int code) {
+    static Transport of(int code) {
         for (Transport transport : values()) {
             if (transport.code == code) {
                 return transport;

@@ -16,7 +16,7 @@ import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Libc;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.NativeCalls;
+import io.rdmatest.internal.linux.NativeCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;

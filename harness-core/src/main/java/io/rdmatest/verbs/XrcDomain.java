@@ -82,7 +82,7 @@ public final class XrcDomain extends VerbsObject {
     /**
      * Creates the receiving end of an extended reliable connection, in the state RESET (ibv_create_qp_ex(3), IBV_QPT_XRC_RECV).
      *
-     * @return the receiving end; {@code RawConnection.connect} connects it
+     * @return the receiving end; {@link RawConnection#connect(XrcTarget, RawAddress, RawAddress, RawConnection.Parameters)} connects it
      */
     public XrcTarget createTarget() {
         return XrcTarget.create(this);

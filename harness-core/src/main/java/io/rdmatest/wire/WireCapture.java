@@ -2,7 +2,7 @@ package io.rdmatest.wire;
 
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
-import io.rdmatest.internal.PacketRing;
+import io.rdmatest.internal.linux.PacketRing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;

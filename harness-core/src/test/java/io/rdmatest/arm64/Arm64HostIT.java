@@ -51,10 +51,11 @@ class Arm64HostIT {
     private static final int SECONDS = 400;
 
     /** The packages that call native code or lay out its memory. The others are the same on each architecture, and slow in emulation. */
-    private static final Pattern NATIVE = Pattern.compile("io\\.rdmatest\\.(internal|verbs|cm|rsocket)\\.\\w+Tests");
+    private static final Pattern NATIVE =
+            Pattern.compile("io\\.rdmatest\\.(internal|internal\\.linux|verbs|cm|rsocket)\\.\\w+Tests");
 
     /** QEMU's emulation of a process has no mbind(2). Its number is compared with that of the headers. */
-    private static final String OF_MBIND = "io.rdmatest.internal.NumaTests";
+    private static final String OF_MBIND = "io.rdmatest.internal.linux.NumaTests";
 
     private static final Pattern SIZE = Pattern.compile("sizeof\\((?:struct |union )?(\\w+)\\)");
     private static final Pattern MEMBER_SIZE =

@@ -3,7 +3,7 @@ package io.rdmatest.cm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.rdmatest.internal.SocketAddresses;
+import io.rdmatest.internal.linux.SocketAddresses;
 import io.rdmatest.verbs.Gid;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.rdmatest.NativeLibraryException;
+import io.rdmatest.internal.linux.NativeCalls;
+import io.rdmatest.internal.linux.Numa;
 import io.rdmatest.verbs.AddressHandleAttributes;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;

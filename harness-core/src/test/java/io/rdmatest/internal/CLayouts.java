@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.internal.linux.NativeCalls;
+import io.rdmatest.internal.linux.Numa;
 import java.io.IOException;
 import java.lang.classfile.Attributes;
 import java.lang.classfile.ClassFile;

@@ -7,6 +7,7 @@ import io.rdmatest.ffi.ibv_context_ops;
 import io.rdmatest.ffi.ibv_cq_ex;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.verbs_context;
+import io.rdmatest.internal.linux.NativeCalls;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.ValueLayout;
 import java.lang.reflect.Field;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.NativeCalls;
+import io.rdmatest.internal.linux.NativeCalls;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.time.Duration;

@@ -19,7 +19,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
-import io.rdmatest.internal.Descriptors;
+import io.rdmatest.internal.linux.Descriptors;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.stream.StreamFixture.Pair;
 import java.io.IOException;

@@ -52,9 +52,9 @@ class DecodingTests {
 
     @Test
     void ratesAreWidthTimesSpeed() {
-        assertThat(DeviceContext.lanes(2) * DeviceContext.laneGbps(32)).isEqualTo(100.0);
-        assertThat(DeviceContext.lanes(1) * DeviceContext.laneGbps(1)).isEqualTo(2.5);
-        assertThat(DeviceContext.lanes(2) * DeviceContext.laneGbps(256)).isEqualTo(800.0);
-        assertThat(DeviceContext.lanes(3)).isZero();
+        assertThat(PortAttributes.lanes(2) * PortAttributes.laneGbps(32)).isEqualTo(100.0);
+        assertThat(PortAttributes.lanes(1) * PortAttributes.laneGbps(1)).isEqualTo(2.5);
+        assertThat(PortAttributes.lanes(2) * PortAttributes.laneGbps(256)).isEqualTo(800.0);
+        assertThat(PortAttributes.lanes(3)).isZero();
     }
 }

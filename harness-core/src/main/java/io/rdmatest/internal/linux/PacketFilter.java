@@ -1,4 +1,4 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import java.nio.ByteOrder;
 import java.util.ArrayList;

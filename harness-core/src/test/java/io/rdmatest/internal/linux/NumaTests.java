@@ -1,4 +1,4 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

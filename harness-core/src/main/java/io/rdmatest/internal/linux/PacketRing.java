@@ -1,4 +1,4 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -6,6 +6,8 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.rdmatest.RdmaException;
+import io.rdmatest.internal.Libc;
+import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;

@@ -1,4 +1,4 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;

@@ -1,8 +1,11 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import io.rdmatest.Cause;
 import io.rdmatest.NumberList;
 import io.rdmatest.RdmaException;
+import io.rdmatest.internal.Errno;
+import io.rdmatest.internal.Libc;
+import io.rdmatest.internal.Native;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

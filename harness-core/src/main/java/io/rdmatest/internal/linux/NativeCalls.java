@@ -1,9 +1,10 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import io.rdmatest.NativeAccessException;
 import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;

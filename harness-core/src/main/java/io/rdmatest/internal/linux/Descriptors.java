@@ -1,7 +1,9 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.internal.Libc;
+import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 

@@ -1,4 +1,4 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;

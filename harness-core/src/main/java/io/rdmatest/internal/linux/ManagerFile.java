@@ -1,7 +1,8 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
+import io.rdmatest.internal.Errno;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;

@@ -1,9 +1,11 @@
-package io.rdmatest.internal;
+package io.rdmatest.internal.linux;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
+import io.rdmatest.internal.Libc;
+import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
