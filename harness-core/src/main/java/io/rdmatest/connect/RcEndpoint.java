@@ -16,8 +16,10 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.QueuePairModification;
+import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.SharedReceiveQueue;
 import java.util.Optional;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,67 +52,96 @@ public final class RcEndpoint implements AutoCloseable {
             boolean sharedReceives,
             Mtu mtu) {}
 
-    private final Closer resources = new Closer();
+    private final Closer resources;
     private final ProtectionDomain domain;
     private final @Nullable CmId id;
     private final boolean external;
     private final Mtu mtu;
     private final @Nullable CompletionChannel channel;
-    private final CompletionQueue sendQueue;
-    private final CompletionQueue receiveQueue;
-    private final @Nullable SharedReceiveQueue sharedReceives;
+    private final QueuePairAttributes attributes;
     private final QueuePair queuePair;
 
-    /**
-     * Creates the queue pair with its queues.
-     *
-     * @param domain the protection domain
-     * @param id the id of rdma_cm, with a device; null for a connection without rdma_cm
-     * @param mode whether rdma_cm moves the queue pair. With {@link ConnectionMode#EXTERNAL_QP} it is in INIT afterwards
-     * @param plan the sizes
-     * @throws io.rdmatest.RdmaException if the device refuses
-     */
-    public RcEndpoint(ProtectionDomain domain, @Nullable CmId id, ConnectionMode mode, Plan plan) {
+    private RcEndpoint(
+            ProtectionDomain domain,
+            @Nullable CmId id,
+            ConnectionMode mode,
+            Mtu mtu,
+            QueuePairAttributes attributes,
+            @Nullable CompletionChannel channel,
+            Closer resources) {
+        this.resources = resources;
         this.domain = domain;
         this.id = id;
         this.external = mode == ConnectionMode.EXTERNAL_QP;
-        this.mtu = plan.mtu();
+        this.mtu = mtu;
+        this.channel = channel;
+        this.attributes = attributes;
+        if ((id == null) != (mode == ConnectionMode.RAW)) {
+            throw new IllegalArgumentException(
+                    "a connection by " + mode + (id == null ? " needs an id" : " has no id"));
+        }
+        queuePair = resources.own(
+                id != null && !external ? id.createQueuePair(domain, attributes) : domain.createQueuePair(attributes));
+        if (external) {
+            move(QpState.INIT);
+        }
+    }
+
+    /**
+     * Creates an endpoint with completion queues of its own.
+     *
+     * @param domain the protection domain
+     * @param id the id of rdma_cm, with a device; null for {@link ConnectionMode#RAW}
+     * @param mode how it will be connected. With {@link ConnectionMode#EXTERNAL_QP} the queue pair is in INIT afterwards
+     * @param plan the sizes
+     * @throws IllegalArgumentException if the mode needs an id, or has none
+     * @throws io.rdmatest.RdmaException if the device refuses
+     */
+    public static RcEndpoint open(ProtectionDomain domain, @Nullable CmId id, ConnectionMode mode, Plan plan) {
+        Closer made = new Closer();
         try {
             DeviceContext context = domain.context();
-            channel = plan.events() ? resources.own(context.createCompletionChannel()) : null;
-            sendQueue = queue(context, plan.oneQueue() ? plan.sendDepth() + plan.receiveDepth() : plan.sendDepth());
-            receiveQueue = plan.oneQueue() ? sendQueue : queue(context, plan.receiveDepth());
+            CompletionChannel channel = plan.events() ? made.own(context.createCompletionChannel()) : null;
+            IntFunction<CompletionQueue> queues = entries -> made.own(
+                    channel == null
+                            ? context.createCompletionQueue(entries)
+                            : context.createCompletionQueue(entries, channel));
+            CompletionQueue sends = queues.apply(plan.sendDepth() + (plan.oneQueue() ? plan.receiveDepth() : 0));
             QueuePairAttributes.Builder attributes = QueuePairAttributes.builder(QpType.RC)
-                    .sendQueue(sendQueue)
-                    .receiveQueue(receiveQueue)
+                    .sendQueue(sends)
+                    .receiveQueue(plan.oneQueue() ? sends : queues.apply(plan.receiveDepth()))
                     .maxSendWr(plan.sendDepth())
                     .maxSendSge(plan.maxSge())
                     .maxReceiveSge(plan.maxSge())
                     .maxInline(plan.maxInline());
             if (plan.sharedReceives()) {
-                sharedReceives = resources.own(domain.createSharedReceiveQueue(plan.receiveDepth(), plan.maxSge()));
-                attributes.srq(sharedReceives);
+                attributes.srq(made.own(domain.createSharedReceiveQueue(plan.receiveDepth(), plan.maxSge())));
             } else {
-                sharedReceives = null;
                 attributes.maxReceiveWr(plan.receiveDepth());
             }
-            queuePair = resources.own(
-                    id != null && mode == ConnectionMode.RDMA_CM
-                            ? id.createQueuePair(domain, attributes.build())
-                            : domain.createQueuePair(attributes.build()));
-            if (external) {
-                move(QpState.INIT);
-            }
+            return new RcEndpoint(domain, id, mode, plan.mtu(), attributes.build(), channel, made);
         } catch (Throwable e) {
-            throw resources.closeAfter(e);
+            throw made.closeAfter(e);
         }
     }
 
-    private CompletionQueue queue(DeviceContext context, int entries) {
-        return resources.own(
-                channel == null
-                        ? context.createCompletionQueue(entries)
-                        : context.createCompletionQueue(entries, channel));
+    /**
+     * Creates an endpoint on completion queues that others may share; they stay the caller's.
+     *
+     * @param domain the protection domain
+     * @param id the id of rdma_cm, with a device
+     * @param mode how it will be connected. With {@link ConnectionMode#EXTERNAL_QP} the queue pair is in INIT afterwards
+     * @param attributes the sizes and the queues
+     * @throws io.rdmatest.RdmaException if the device refuses
+     */
+    public static RcEndpoint open(
+            ProtectionDomain domain, CmId id, ConnectionMode mode, QueuePairAttributes attributes) {
+        Closer made = new Closer();
+        try {
+            return new RcEndpoint(domain, id, mode, Mtu.UNKNOWN, attributes, null, made);
+        } catch (Throwable e) {
+            throw made.closeAfter(e);
+        }
     }
 
     /**
@@ -164,11 +195,11 @@ public final class RcEndpoint implements AutoCloseable {
     }
 
     private void move(QpState state) {
-        QueuePairModification attributes = requireId().initQueuePairAttributes(state);
+        QueuePairModification next = requireId().initQueuePairAttributes(state);
         queuePair.modify(
                 state == QpState.RTR && mtu != Mtu.UNKNOWN
-                        ? attributes.toBuilder().pathMtu(mtu).build()
-                        : attributes);
+                        ? next.toBuilder().pathMtu(mtu).build()
+                        : next);
     }
 
     private CmId requireId() {
@@ -185,12 +216,12 @@ public final class RcEndpoint implements AutoCloseable {
 
     /** Returns the queue on which sends complete. */
     public CompletionQueue sendQueue() {
-        return sendQueue;
+        return attributes.sendQueue();
     }
 
     /** Returns the queue on which receives complete; may be that of the sends. */
     public CompletionQueue receiveQueue() {
-        return receiveQueue;
+        return attributes.receiveQueue();
     }
 
     /** Returns the channel of the completion events; empty if the plan has none. */
@@ -217,8 +248,9 @@ public final class RcEndpoint implements AutoCloseable {
      * @param length the length of the receive in bytes
      */
     public void postReceive(long wrId, MemoryRegion region, long offset, int length) {
-        if (sharedReceives != null) {
-            sharedReceives.postReceive(wrId, region, offset, length);
+        SharedReceiveQueue shared = attributes.srq();
+        if (shared != null) {
+            shared.postReceive(wrId, region, offset, length);
         } else {
             queuePair.postReceive(wrId, region, offset, length);
         }

@@ -1,6 +1,9 @@
 package io.rdmatest.stream;
 
 import io.rdmatest.Closer;
+import io.rdmatest.ConnectionMode;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.connect.RcEndpoint;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
@@ -9,18 +12,16 @@ import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.PostException;
 import io.rdmatest.verbs.ProtectionDomain;
-import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
-import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.ReceiveRequests;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.WorkCompletion;
 import java.nio.ByteBuffer;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,7 +75,7 @@ final class DataPath {
     private static final long PULL = 3;
 
     private final StreamOptions options;
-    private final ProtectionDomain protectionDomain;
+    private final RcEndpoint endpoint;
     private final CompletionChannel channel;
     private final CompletionQueue queue;
     private final QueuePair queuePair;
@@ -164,19 +165,12 @@ final class DataPath {
 
     private volatile @Nullable StreamException failure;
 
-    private DataPath(
-            StreamOptions options,
-            ProtectionDomain protectionDomain,
-            CompletionChannel channel,
-            CompletionQueue queue,
-            QueuePair queuePair,
-            MemoryRegion region,
-            long passed) {
+    private DataPath(StreamOptions options, RcEndpoint endpoint, MemoryRegion region, long passed) {
         this.options = options;
-        this.protectionDomain = protectionDomain;
-        this.channel = channel;
-        this.queue = queue;
-        this.queuePair = queuePair;
+        this.endpoint = endpoint;
+        this.channel = endpoint.channel().orElseThrow();
+        this.queue = endpoint.receiveQueue();
+        this.queuePair = endpoint.queuePair();
         this.region = region;
         this.sendWordsOffset = wordsOffset(options);
         this.receiveWordsOffset = sendWordsOffset + (iwarp() ? WORD * options.sendQueueDepth() : 0);
@@ -220,24 +214,10 @@ final class DataPath {
     /**
      * Creates all objects of a stream on a device.
      *
-     * @param createQueuePair creates the queue pair, directly or through rdma_cm
+     * @param id the id that connects the queue pair; null without rdma_cm
+     * @param passed the number of bytes in each direction after which the counters begin, the same at the peer
      */
-    static DataPath open(
-            DeviceContext context,
-            StreamOptions options,
-            BiFunction<ProtectionDomain, QueuePairAttributes, QueuePair> createQueuePair) {
-        return open(context, options, createQueuePair, 0);
-    }
-
-    /**
-     * Does the same as the other method, but the counters begin after {@code passed} bytes in each direction. They must begin at
-     * the same number at the peer.
-     */
-    static DataPath open(
-            DeviceContext context,
-            StreamOptions options,
-            BiFunction<ProtectionDomain, QueuePairAttributes, QueuePair> createQueuePair,
-            long passed) {
+    static DataPath open(DeviceContext context, @Nullable CmId id, StreamOptions options, long passed) {
         boolean iwarp = options.mode() == StreamMode.IWARP;
         // Two requests for each message of data: the write, and its word. When they are flushed, both complete.
         boolean split = options.mode() == StreamMode.SPLIT;
@@ -247,21 +227,16 @@ final class DataPath {
                 + options.receiveBufferBytes();
         try (Closer made = new Closer()) {
             ProtectionDomain pd = made.own(context.allocateProtectionDomain());
-            CompletionChannel channel = made.own(context.createCompletionChannel());
-            CompletionQueue queue =
-                    made.own(context.createCompletionQueue(sends + options.receiveQueueDepth(), channel));
-            MemoryRegion region = made.own(
+            RcEndpoint endpoint = made.own(RcEndpoint.open(
+                    pd,
+                    id,
+                    id == null ? ConnectionMode.RAW : ConnectionMode.RDMA_CM,
+                    new RcEndpoint.Plan(sends, options.receiveQueueDepth(), 1, 0, true, true, false, Mtu.UNKNOWN)));
+            MemoryRegion region = endpoint.own(
                     split
                             ? pd.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ)
                             : pd.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
-            QueuePair queuePair = made.own(createQueuePair.apply(
-                    pd,
-                    QueuePairAttributes.builder(QpType.RC)
-                            .completionQueue(queue)
-                            .maxSendWr(sends)
-                            .maxReceiveWr(options.receiveQueueDepth())
-                            .build()));
-            DataPath path = new DataPath(options, pd, channel, queue, queuePair, region, passed);
+            DataPath path = new DataPath(options, endpoint, region, passed);
             made.keep();
             return path;
         }
@@ -419,11 +394,8 @@ final class DataPath {
         ending = true;
         started = false;
         try (Closer made = new Closer()) {
-            made.own(protectionDomain);
-            made.own(channel);
-            made.own(queue);
-            made.own(region);
-            made.own(queuePair);
+            made.own(endpoint.protectionDomain());
+            made.own(endpoint);
             made.own(receives::close);
             made.own(control::close);
             made.own(data::close);

@@ -165,7 +165,7 @@ public final class StreamEndpoint implements AutoCloseable {
 
     private static StreamEndpoint of(CmId id, StreamEventQueue queue, StreamOptions options) {
         requireImmediate(id.context(), options);
-        DataPath path = DataPath.open(id.context(), options, id::createQueuePair);
+        DataPath path = DataPath.open(id.context(), id, options, 0);
         StreamEndpoint endpoint = new StreamEndpoint(path, id, queue);
         queue.register(id, endpoint::handle);
         return endpoint;
@@ -210,10 +210,7 @@ public final class StreamEndpoint implements AutoCloseable {
     /** Like the other method, but the counters begin after a number of bytes in each direction. */
     static StreamEndpoint unconnected(DeviceContext context, StreamOptions options, long passed) {
         requireImmediate(context, options);
-        return new StreamEndpoint(
-                DataPath.open(context, options, (pd, attributes) -> pd.createQueuePair(attributes), passed),
-                null,
-                null);
+        return new StreamEndpoint(DataPath.open(context, null, options, passed), null, null);
     }
 
     /** Returns the queue pair, to inspect it, or to connect it without the connection manager. */

@@ -3,10 +3,14 @@ package io.rdmatest.loopback;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaException;
+import io.rdmatest.cm.ConnectionParameters;
+import io.rdmatest.connect.RcEndpoint;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.AddressHandleAttributes;
@@ -16,6 +20,7 @@ import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.Ece;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
@@ -28,6 +33,7 @@ import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.SharedReceiveQueue;
 import io.rdmatest.verbs.WorkCompletion;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -334,6 +340,49 @@ class DataPathTestCase {
             assertThatIllegalStateException().isThrownBy(() -> bytes.get(JAVA_BYTE, 0));
             assertThatIllegalStateException().isThrownBy(() -> unseen.bytes().get(JAVA_BYTE, 0));
             assertThatIllegalStateException().isThrownBy(() -> unseen.fill((byte) 1));
+        }
+    }
+
+    @Test
+    void anEndpointReceivesAndClosesItsQueuePairBeforeItsMemory() throws Exception {
+        RcEndpoint.Plan plan = new RcEndpoint.Plan(4, 4, 1, 0, true, true, true, Mtu.UNKNOWN);
+        List<Boolean> closed = new ArrayList<>();
+        try (Standin standin = new Standin()) {
+            RcEndpoint a = standin.add(RcEndpoint.open(standin.pd, null, ConnectionMode.RAW, plan));
+            RcEndpoint b = standin.add(RcEndpoint.open(standin.pd, null, ConnectionMode.RAW, plan));
+            MemoryRegion memory = b.own(standin.pd.registerMemory(Standin.SIZE, Access.LOCAL_WRITE));
+            b.own(() -> closed.add(b.queuePair().isClosed() && !memory.isClosed()));
+            GidEntry gid = standin.context.gidTable(1).getFirst();
+            RawConnection.connect(a.queuePair(), b.queuePair(), gid, RawConnection.Parameters.DEFAULT);
+            assertThat(b.receiveQueue()).isSameAs(b.sendQueue());
+            assertThat(b.channel()).isPresent();
+            b.postReceive(7, memory, 64, 64);
+            a.queuePair().postSend(1, memory, 0, 64, SendFlag.SIGNALED);
+            assertThat(b.receiveQueue().awaitAny(1, Standin.SOON))
+                    .singleElement()
+                    .satisfies(receive -> {
+                        assertThat(receive.isSuccess()).isTrue();
+                        assertThat(receive.wrId()).isEqualTo(7);
+                    });
+        }
+        assertThat(closed).containsExactly(true);
+    }
+
+    @Test
+    void anEndpointWithoutAnIdIsConnectedRaw() throws Exception {
+        RcEndpoint.Plan plan = new RcEndpoint.Plan(4, 4, 1, 0, false, false, false, Mtu.UNKNOWN);
+        try (Standin standin = new Standin()) {
+            for (ConnectionMode mode : List.of(ConnectionMode.RDMA_CM, ConnectionMode.EXTERNAL_QP)) {
+                assertThatIllegalArgumentException()
+                        .isThrownBy(() -> RcEndpoint.open(standin.pd, null, mode, plan))
+                        .withMessageContaining("needs an id");
+            }
+            RcEndpoint endpoint = standin.add(RcEndpoint.open(standin.pd, null, ConnectionMode.RAW, plan));
+            assertThat(endpoint.receiveQueue()).isNotSameAs(endpoint.sendQueue());
+            assertThat(endpoint.id()).isEmpty();
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> endpoint.accept(ConnectionParameters.builder()))
+                    .withMessageContaining("has no rdma_cm id");
         }
     }
 

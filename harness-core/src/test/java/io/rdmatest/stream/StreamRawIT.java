@@ -165,9 +165,9 @@ class StreamRawIT {
         StreamOptions options = StreamOptions.defaults().withMode(mode);
         try (Closer open = new Closer()) {
             DeviceContext context = open.own(DeviceUnderTest.device().open());
-            DataPath early = DataPath.open(context, options, (pd, attributes) -> pd.createQueuePair(attributes));
+            DataPath early = DataPath.open(context, null, options, 0);
             open.own(early::close);
-            DataPath late = DataPath.open(context, options, (pd, attributes) -> pd.createQueuePair(attributes));
+            DataPath late = DataPath.open(context, null, options, 0);
             open.own(late::close);
             RawConnection.connect(
                     early.queuePair(),

@@ -188,7 +188,7 @@ public final class Connection implements AutoCloseable {
                 options.events(),
                 false,
                 options.mtu());
-        RcEndpoint endpoint = own(new RcEndpoint(domain, id, mode, plan));
+        RcEndpoint endpoint = own(RcEndpoint.open(domain, id, mode, plan));
         synchronized (SIDES) {
             SIDES.put(endpoint.queuePair(), name);
         }

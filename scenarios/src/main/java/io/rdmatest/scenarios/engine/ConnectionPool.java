@@ -172,8 +172,8 @@ public final class ConnectionPool implements AutoCloseable {
                 : attributes.srq(nothing).build();
     }
 
-    /** Owns a created queue pair, and counts it for the message of {@link #limit}; returns it. */
-    public QueuePair made(QueuePair queuePair) {
+    /** Owns a created queue pair or its endpoint, and counts it for the message of {@link #limit}; returns it. */
+    public <T extends AutoCloseable> T made(T queuePair) {
         queuePairs++;
         return own(queuePair);
     }

@@ -140,7 +140,8 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
             return present(pool);
         }
 
-        private <T> T present(@Nullable T value) {
+        /** Returns a part of the link that a step has made. */
+        protected final <T> T present(@Nullable T value) {
             if (value == null) {
                 throw new IllegalStateException("Link " + index + " has not come to this step yet");
             }

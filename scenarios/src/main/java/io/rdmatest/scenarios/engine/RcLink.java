@@ -322,7 +322,7 @@ public final class RcLink implements AutoCloseable {
                 spec.waiting() != Waiting.POLLING,
                 spec.sharedReceives(),
                 Mtu.UNKNOWN);
-        RcEndpoint made = own(new RcEndpoint(own(device.allocateProtectionDomain()), cm, spec.bringUp(), plan));
+        RcEndpoint made = own(RcEndpoint.open(own(device.allocateProtectionDomain()), cm, spec.bringUp(), plan));
         endpoint = made;
         CompletionChannel channel = made.channel().orElse(null);
         progress = new Progress(

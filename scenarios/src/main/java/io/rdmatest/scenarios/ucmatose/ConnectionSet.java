@@ -11,8 +11,8 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PathRecord;
+import io.rdmatest.connect.RcEndpoint;
 import io.rdmatest.scenarios.engine.CmFailures;
-import io.rdmatest.scenarios.engine.ConnectionPool;
 import io.rdmatest.scenarios.engine.ConnectionResult.Times;
 import io.rdmatest.scenarios.engine.DeviceBinding;
 import io.rdmatest.scenarios.engine.LinkSet;
@@ -26,10 +26,7 @@ import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.LinkLayer;
-import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QpType;
-import io.rdmatest.verbs.QueuePair;
-import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.WorkCompletion;
 import java.net.InetSocketAddress;
@@ -89,6 +86,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
     static final class Connection extends LinkSet.Link {
 
         private final CmId id;
+        private @Nullable RcEndpoint endpoint;
         private long since = System.nanoTime();
         private long disconnect;
         private int peerSize = -1;
@@ -96,6 +94,10 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         private Connection(int index, CmId id) {
             super(index);
             this.id = id;
+        }
+
+        private RcEndpoint endpoint() {
+            return present(endpoint);
         }
 
         private long lap() {
@@ -160,11 +162,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         know(connection, plan);
         ConnectionParameters.Builder parameters = ConnectionParameters.builder()
                 .privateData(plan.isPresent() ? plan(connection.number).encode() : new byte[0]);
-        if (options.bringUp() == ConnectionMode.EXTERNAL_QP) {
-            moveExternal(connection);
-            parameters.qpNumber(connection.queuePair().number());
-        }
-        id.accept(parameters.build());
+        connection.endpoint().accept(parameters);
     }
 
     // ---- establishing, at the client ----
@@ -251,12 +249,9 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
                 .initiatorDepth(1)
                 .retryCount(5)
                 .rnrRetryCount(0);
-        if (options.bringUp() == ConnectionMode.EXTERNAL_QP) {
-            parameters.qpNumber(connection.queuePair().number());
-        }
         connection.since = System.nanoTime();
         try {
-            connection.id.connect(parameters.build());
+            connection.endpoint().request(parameters);
         } catch (RdmaException e) {
             throw CmFailures.ofConnect(e, peer);
         }
@@ -264,10 +259,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
 
     private void answered(Connection connection, CmEvent event) {
         know(connection, PeerPlan.decode(event.privateData()));
-        if (event.type() == CmEvent.Type.CONNECT_RESPONSE) {
-            moveExternal(connection);
-            connection.id.establish();
-        }
+        connection.endpoint().connected(event);
         up(connection);
     }
 
@@ -289,24 +281,11 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
 
     private void createQueuePair(Connection connection) {
         CmId id = connection.id;
-        attach(
-                connection,
-                id.context(),
-                (pool, wanted) -> options.bringUp() == ConnectionMode.EXTERNAL_QP
-                        ? createExternal(id, pool, wanted)
-                        : pool.made(id.createQueuePair(pool.domain(), wanted)));
-    }
-
-    private static QueuePair createExternal(CmId id, ConnectionPool pool, QueuePairAttributes wanted) {
-        QueuePair queuePair = pool.made(pool.domain().createQueuePair(wanted));
-        queuePair.modify(id.initQueuePairAttributes(QpState.INIT));
-        return queuePair;
-    }
-
-    private static void moveExternal(Connection connection) {
-        for (QpState state : List.of(QpState.INIT, QpState.RTR, QpState.RTS)) {
-            connection.queuePair().modify(connection.id.initQueuePairAttributes(state));
-        }
+        attach(connection, id.context(), (pool, wanted) -> {
+            RcEndpoint endpoint = pool.made(RcEndpoint.open(pool.domain(), id, options.bringUp(), wanted));
+            connection.endpoint = endpoint;
+            return endpoint.queuePair();
+        });
     }
 
     private void up(Connection connection) {
