@@ -1,6 +1,7 @@
 package io.rdmatest.report.culprits;
 
 import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonSetter;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
@@ -42,6 +43,8 @@ import org.jspecify.annotations.Nullable;
  */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "schema", requireTypeIdForSubtypes = OptBoolean.FALSE)
 @JsonTypeName(PairLine.SCHEMA)
+// Known to a record, this keeps Jackson from copying members of other tools first.
+@JsonIgnoreProperties(ignoreUnknown = true)
 public record PairLine(
         String rail,
         String from,

@@ -1,6 +1,8 @@
 package io.rdmatest.report.culprits;
 
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.ObjectReader;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -9,7 +11,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
@@ -140,11 +141,11 @@ public final class PairsReader {
         long position = 0;
         while (position < size || !ahead.isEmpty()) {
             while (position < size && ahead.size() <= threads) {
-                byte[] bytes = lines(file, position, CHUNK);
+                ByteBuffer bytes = lines(file, position, CHUNK);
                 long begin = position;
-                ahead.add(parsers.submit(() -> parse(bytes, begin)));
+                ahead.add(parsers.submit(() -> parse(bytes.array(), bytes.limit(), begin)));
                 // A file that became shorter has no more lines.
-                position = bytes.length == 0 ? size : position + bytes.length;
+                position = bytes.hasRemaining() ? position + bytes.limit() : size;
             }
             Parsed parsed = parsed(ahead.remove());
             parsed.cells().forEach(each -> take(each, sink));
@@ -179,33 +180,70 @@ public final class PairsReader {
     }
 
     /** Returns the lines that begin at a position, up to a number of bytes: whole ones, unless there is none. */
-    private static byte[] lines(FileChannel file, long position, int most) throws IOException {
+    private static ByteBuffer lines(FileChannel file, long position, int most) throws IOException {
         long left = file.size() - position;
         ByteBuffer bytes = ByteBuffer.allocate(Math.clamp(left, 0, most));
         int read;
         do {
             read = file.read(bytes, position + bytes.position());
         } while (read >= 0 && bytes.hasRemaining());
-        if (left <= most) {
-            return Arrays.copyOf(bytes.array(), bytes.position());
-        }
-        int end = most;
-        while (end > 0 && bytes.get(end - 1) != '\n') {
+        int end = bytes.flip().limit();
+        while (left > most && end > 0 && bytes.get(end - 1) != '\n') {
             end--;
         }
-        return Arrays.copyOf(bytes.array(), end == 0 ? most : end);
+        return end == 0 ? bytes : bytes.limit(end);
     }
 
-    private static Parsed parse(byte[] bytes, long position) {
-        List<Placed> cells = new ArrayList<>(bytes.length / 300 + 1);
+    private static Parsed parse(byte[] bytes, int size, long position) {
+        List<Placed> cells = new ArrayList<>(size / 300 + 1);
+        long lines = together(bytes, size, position, cells);
+        if (lines >= 0) {
+            return new Parsed(cells, lines, null, false);
+        }
+        cells.clear();
+        return oneByOne(bytes, size, position, cells);
+    }
+
+    /**
+     * Parses lines with one parser, which takes half of the time of a parser for each.
+     *
+     * @return how many lines there are; -1 if one of them is not a cell and nothing else
+     */
+    private static long together(byte[] bytes, int size, long position, List<Placed> cells) {
+        long count = 0;
+        try (MappingIterator<PairLine> values = JSON.readValues(bytes, 0, size)) {
+            JsonParser parser = values.getParser();
+            int end;
+            for (int begin = 0; begin < size; begin = end, count++) {
+                end = lineEnd(bytes, begin, size);
+                int first = first(bytes, begin, end);
+                if (first == end) {
+                    continue;
+                }
+                if (end - begin > LONGEST_LINE
+                        || !values.hasNextValue()
+                        || parser.currentTokenLocation().getByteOffset() != first) {
+                    return -1;
+                }
+                PairLine cell = values.nextValue();
+                if (cell == null || parser.currentLocation().getByteOffset() > end) {
+                    return -1;
+                }
+                cells.add(new Placed(cell, position + begin));
+            }
+            return values.hasNextValue() ? -1 : count;
+        } catch (IOException e) {
+            return -1;
+        }
+    }
+
+    /** Parses each line with a parser of its own, which finds the first one that is no cell. */
+    private static Parsed oneByOne(byte[] bytes, int size, long position, List<Placed> cells) {
         long count = 0;
         int end;
-        for (int begin = 0; begin < bytes.length; begin = end, count++) {
-            end = lineEnd(bytes, begin);
-            int first = begin;
-            while (first < end && Character.isWhitespace(bytes[first])) {
-                first++;
-            }
+        for (int begin = 0; begin < size; begin = end, count++) {
+            end = lineEnd(bytes, begin, size);
+            int first = first(bytes, begin, end);
             if (end - begin > LONGEST_LINE) {
                 return new Parsed(cells, count, "it has more than " + LONGEST_LINE + " bytes", false);
             }
@@ -226,7 +264,7 @@ public final class PairsReader {
                 }
             } catch (IOException e) {
                 // What is JSON was not cut.
-                boolean isCut = end == bytes.length && bytes[end - 1] != '\n' && PairJson.isNoJson(e);
+                boolean isCut = end == size && bytes[end - 1] != '\n' && PairJson.isNoJson(e);
                 return new Parsed(cells, count, PairJson.reason(e), isCut);
             }
         }
@@ -234,12 +272,21 @@ public final class PairsReader {
     }
 
     /** Returns where the next line begins. */
-    private static int lineEnd(byte[] bytes, int begin) {
+    private static int lineEnd(byte[] bytes, int begin, int size) {
         int end = begin;
-        while (end < bytes.length && bytes[end] != '\n') {
+        while (end < size && bytes[end] != '\n') {
             end++;
         }
-        return Math.min(bytes.length, end + 1);
+        return Math.min(size, end + 1);
+    }
+
+    /** Returns where the text of a line begins; its end if it is empty. */
+    private static int first(byte[] bytes, int begin, int end) {
+        int first = begin;
+        while (first < end && Character.isWhitespace(bytes[first])) {
+            first++;
+        }
+        return first;
     }
 
     /**
@@ -251,11 +298,11 @@ public final class PairsReader {
      */
     static PairLine at(Path path, long position) throws IOException {
         try (FileChannel file = FileChannel.open(path)) {
-            byte[] bytes = lines(file, position, MOST_LINES);
-            if (bytes.length == MOST_LINES && lineEnd(bytes, 0) == MOST_LINES) {
+            ByteBuffer bytes = lines(file, position, MOST_LINES);
+            if (bytes.limit() == MOST_LINES && lineEnd(bytes.array(), 0, MOST_LINES) == MOST_LINES) {
                 bytes = lines(file, position, LONGEST_LINE);
             }
-            return JSON.readValue(bytes, 0, lineEnd(bytes, 0));
+            return JSON.readValue(bytes.array(), 0, lineEnd(bytes.array(), 0, bytes.limit()));
         } catch (JsonProcessingException e) {
             throw new IOException(path + " has changed since it was read: " + PairJson.reason(e), e);
         }
