@@ -1,7 +1,7 @@
 package io.rdmatest.report.nights;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import io.rdmatest.Measurement;
 import io.rdmatest.report.culprits.Culprit;
 import io.rdmatest.report.culprits.Metric;
@@ -22,8 +22,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Predicate;
+import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.hipparchus.distribution.continuous.NormalDistribution;
@@ -82,8 +83,6 @@ public final class CellComparison {
     private static final byte FAILED = 2;
 
     private static final String OUTCOME = "outcome";
-
-    private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private static final Metric[] METRICS = Metric.ofCells().toArray(Metric[]::new);
 
@@ -165,6 +164,7 @@ public final class CellComparison {
         }
 
         /** Returns whether it is a drift, which no single run shows. */
+        @JsonIgnore
         public boolean isDrift() {
             return runs > 0;
         }
@@ -177,6 +177,7 @@ public final class CellComparison {
         }
 
         /** Returns what changed, as a sentence does. */
+        @JsonProperty("text")
         public String text() {
             Metric metric = Metric.ofMember(what).orElse(null);
             if (metric != null && isDrift() && before != null && after != null) {
@@ -349,16 +350,20 @@ public final class CellComparison {
     /**
      * Compares the cells of a run with those of earlier ones. Runs whose pairs were measured with other settings are left out.
      *
-     * @param run the summary of the run
+     * @param run the run
      * @param pairs its cells
-     * @param earlier the summaries of earlier runs, the latest last; summaries without a {@code pairs.jsonl} beside them are
-     *     ignored
+     * @param earlier the earlier runs, the latest last; those without a {@code pairs.jsonl} beside their summary are ignored
      * @param last how many of these runs say what is usual, 1 or more
      * @param tolerance by which share a cell may be worse, see {@link QualificationComparison#tolerance}
      * @param groups whose figures are wanted night by night
      */
     public static CellComparison of(
-            Path run, PairMatrix pairs, List<Path> earlier, int last, double tolerance, List<Group> groups) {
+            Qualification run,
+            PairMatrix pairs,
+            List<Qualification> earlier,
+            int last,
+            double tolerance,
+            List<Group> groups) {
         CellComparison comparison = new CellComparison(groups, tolerance);
         comparison.take(pairs);
         List<Path> nights = comparison.comparable(run, earlier);
@@ -373,7 +378,7 @@ public final class CellComparison {
                     age < NIGHTS);
         }
         comparison.figures(comparison.tonight);
-        comparison.names.add(run.toString());
+        comparison.names.add(run.file().toString());
         comparison.judge();
         return comparison;
     }
@@ -426,37 +431,36 @@ public final class CellComparison {
         for (int row = 0; row < places.size(); row++) {
             tonight.put(row, places.get(row));
         }
+        boolean[] isOfAny = new boolean[places.size()];
         for (Group group : groups) {
-            int[] its = rows(place -> place.isOf(group));
-            List<Rail> on = Arrays.stream(its)
-                    .mapToObj(row -> places.get(row).rail)
-                    .distinct()
-                    .toList();
+            int[] its = rows(row -> places.get(row).isOf(group));
             rowsOfGroups.add(its);
-            rowsOfOthers.add(
-                    rows(place -> on.contains(place.rail) && groups.stream().noneMatch(place::isOf)));
+            Arrays.stream(its).forEach(row -> isOfAny[row] = true);
             figures.add(new ArrayList<>());
             otherFigures.add(new ArrayList<>());
         }
+        for (int[] its : rowsOfGroups) {
+            Set<Rail> on =
+                    Arrays.stream(its).mapToObj(row -> places.get(row).rail).collect(Collectors.toSet());
+            rowsOfOthers.add(rows(row -> !isOfAny[row] && on.contains(places.get(row).rail)));
+        }
     }
 
-    private int[] rows(Predicate<Place> which) {
-        return IntStream.range(0, places.size())
-                .filter(row -> which.test(places.get(row)))
-                .toArray();
+    private int[] rows(IntPredicate which) {
+        return IntStream.range(0, places.size()).filter(which).toArray();
     }
 
-    /** Returns the earlier runs that have cells, measured with the same settings. */
-    private List<Path> comparable(Path run, List<Path> earlier) {
-        Map<String, String> own = settings(run);
+    /** Returns the summaries of the earlier runs that have cells, measured with the same settings. */
+    private List<Path> comparable(Qualification run, List<Qualification> earlier) {
+        Map<String, String> own = PairConditions.of(run.settings());
         List<Path> nights = new ArrayList<>();
         int others = 0;
-        for (Path summary : earlier) {
-            if (!hasCells(summary)) {
+        for (Qualification each : earlier) {
+            if (!hasCells(each.file())) {
                 continue;
             }
-            if (settings(summary).equals(own)) {
-                nights.add(summary);
+            if (PairConditions.of(each.settings()).equals(own)) {
+                nights.add(each.file());
             } else {
                 others++;
             }
@@ -468,19 +472,6 @@ public final class CellComparison {
                     + ").");
         }
         return nights;
-    }
-
-    private static Map<String, String> settings(Path summary) {
-        Map<String, String> settings = new LinkedHashMap<>();
-        try {
-            JsonNode json = MAPPER.readTree(summary.toFile()).path("settings");
-            json.properties()
-                    .forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
-            return PairConditions.of(settings);
-        } catch (IOException e) {
-            // The reader of the summary reports the problem. An unreadable run has other settings than any other run.
-            return Map.of("unreadable", summary.toString());
-        }
     }
 
     /** Returns how many nights fit into a quarter of the memory. */
@@ -640,11 +631,15 @@ public final class CellComparison {
 
     /** Returns the drift of a cell that is not worse in this run alone; null if it does not drift, or gets better. */
     private @Nullable Worse drift(int row, Usual[] like, double[][] noise, int rail, double leastTrend) {
+        int nights = older.size() + usual.size() + 1;
+        if (nights < 2 * Usual.end(nights)) {
+            return null;
+        }
         Worse found = null;
         for (Metric metric : METRICS) {
             List<Double> values = new ArrayList<>();
-            for (List<Night> nights : List.of(older, usual, List.of(tonight))) {
-                for (Night night : nights) {
+            for (List<Night> some : List.of(older, usual, List.of(tonight))) {
+                for (Night night : some) {
                     float value = night.values[metric.ordinal()][row];
                     if (!Float.isNaN(value)) {
                         values.add(value * metric.scale());
@@ -819,6 +814,11 @@ public final class CellComparison {
         return List.copyOf(ports);
     }
 
+    /** Returns what limits the comparison, as sentences. */
+    public List<String> notes() {
+        return List.copyOf(notes);
+    }
+
     /** Returns all of it in a sentence. */
     public String summary() {
         if (compared == 0) {
@@ -869,50 +869,42 @@ public final class CellComparison {
         json.put("better", better);
         json.put("drifting", drifting);
         json.put("ports", ports);
-        json.put(
-                "cells",
-                worse.stream().limit(MOST_CELLS).map(CellComparison::json).toList());
+        json.put("cells", worse.stream().limit(MOST_CELLS).toList());
         json.put("notes", notes);
         return json;
     }
 
-    private static Map<String, @Nullable Object> json(Worse cell) {
-        Map<String, @Nullable Object> json = new LinkedHashMap<>();
-        json.put("rail", cell.rail());
-        json.put("from", cell.from());
-        json.put("to", cell.to());
-        json.put("what", cell.what());
-        json.put("before", cell.before());
-        json.put("lowest", cell.lowest());
-        json.put("highest", cell.highest());
-        json.put("after", cell.after());
-        json.put("cause", cell.cause());
-        json.put("runs", cell.runs());
-        json.put("text", cell.text());
-        return json;
-    }
+    /** The figures of each group night by night, this run last: the member {@code culprits} of {@code comparison.json}. */
+    public record History(List<String> runs, List<Series> series) {}
 
     /**
-     * Returns the figures of each group night by night, this run last: the member {@code culprits} of {@code comparison.json}.
+     * The figures of a group, null for a night without one.
+     *
+     * @param name what the group is called
+     * @param what the figure
+     * @param unit its unit
+     * @param values those of the group
+     * @param others those of the pairs of its rails that are of no group
      */
-    public Map<String, Object> history() {
-        List<Map<String, Object>> series = new ArrayList<>();
+    public record Series(
+            String name, String what, String unit, List<@Nullable Double> values, List<@Nullable Double> others) {}
+
+    /** Returns the figures of each group night by night. */
+    public History history() {
+        List<Series> series = new ArrayList<>();
         for (int at = 0; at < groups.size(); at++) {
             Group group = groups.get(at);
             boolean share = group.metric().equals("failed");
             Metric metric = metric(group);
-            Map<String, Object> its = new LinkedHashMap<>();
-            its.put("name", group.name());
-            its.put("what", share ? "share of pairs that failed" : metric.words());
-            its.put("unit", share ? "%" : metric.unit());
-            its.put("values", scaled(figures.get(at), share ? 100 : metric.scale()));
-            its.put("others", scaled(otherFigures.get(at), share ? 100 : metric.scale()));
-            series.add(its);
+            double scale = share ? 100 : metric.scale();
+            series.add(new Series(
+                    group.name(),
+                    share ? "share of pairs that failed" : metric.words(),
+                    share ? "%" : metric.unit(),
+                    scaled(figures.get(at), scale),
+                    scaled(otherFigures.get(at), scale)));
         }
-        Map<String, Object> history = new LinkedHashMap<>();
-        history.put("runs", names);
-        history.put("series", series);
-        return history;
+        return new History(names, series);
     }
 
     private static List<@Nullable Double> scaled(List<@Nullable Double> values, double scale) {

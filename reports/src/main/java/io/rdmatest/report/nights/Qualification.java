@@ -204,11 +204,7 @@ public record Qualification(
         Map<String, Scenario> scenarios = new LinkedHashMap<>();
         Map<String, String> ids = new HashMap<>();
         for (JsonNode each : json.path("scenarios")) {
-            String name = each.path("name").asText();
-            String unique = name;
-            for (int turn = 2; scenarios.containsKey(unique); turn++) {
-                unique = name + " (" + turn + ")";
-            }
+            String unique = unique(each.path("name").asText(), scenarios.keySet());
             scenarios.put(unique, scenario(file, each));
             JsonNode id = each.path("id");
             if (id.isTextual()) {
@@ -220,6 +216,20 @@ public record Qualification(
                 .properties()
                 .forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
         return new Qualification(file, environment, scenarios, ids, settings, json.has("selected"));
+    }
+
+    /**
+     * Returns a name of a scenario, with a number if it is taken.
+     *
+     * @param name the name
+     * @param taken the names of the scenarios before it
+     */
+    public static String unique(String name, Set<String> taken) {
+        String unique = name;
+        for (int turn = 2; taken.contains(unique); turn++) {
+            unique = name + " (" + turn + ")";
+        }
+        return unique;
     }
 
     private static Scenario scenario(Path file, JsonNode json) throws IOException {

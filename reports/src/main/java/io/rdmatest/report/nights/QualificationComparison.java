@@ -518,6 +518,21 @@ public final class QualificationComparison {
         return comparedVerdicts + compared + turns.size() > 0;
     }
 
+    /** Returns how many earlier runs say what is usual. */
+    public int runsBefore() {
+        return before.size();
+    }
+
+    /** Returns how many verdicts were compared. */
+    public int comparedVerdicts() {
+        return comparedVerdicts;
+    }
+
+    /** Returns how many measurements were compared. */
+    public int comparedMeasurements() {
+        return compared;
+    }
+
     /** Returns how many verdicts and measurements went a way. */
     public long count(Change change) {
         return Stream.concat(turns.stream().map(Turn::change), shifts.stream().map(Shift::change))
@@ -688,19 +703,18 @@ public final class QualificationComparison {
         return json;
     }
 
-    /**
-     * Returns the values of the changed measurements in the earlier runs and in this run; null if a run has no value in the same
-     * unit.
-     */
-    private Map<String, Object> history() {
+    /** The values of changed measurements in earlier runs, and in this run last. */
+    public record History(List<String> runs, List<Series> series) {}
+
+    /** The values of a measurement of a scenario; null for a run that has none in the same unit. */
+    public record Series(String scenario, String measurement, String unit, List<@Nullable Double> values) {}
+
+    /** Returns the values of the changed measurements. */
+    public History history() {
         List<Qualification> runs =
                 Stream.concat(longBefore.stream(), Stream.of(after)).toList();
-        List<Map<String, Object>> series = new ArrayList<>();
+        List<Series> series = new ArrayList<>();
         for (Shift shift : shifts) {
-            Map<String, Object> its = new LinkedHashMap<>();
-            its.put("scenario", shift.scenario());
-            its.put("measurement", shift.measurement());
-            its.put("unit", shift.unit());
             List<@Nullable Double> values = new ArrayList<>();
             for (Qualification run : runs) {
                 List<Double> value = values(
@@ -708,12 +722,8 @@ public final class QualificationComparison {
                         shift.unit());
                 values.add(value.isEmpty() ? null : value.getFirst());
             }
-            its.put("values", values);
-            series.add(its);
+            series.add(new Series(shift.scenario(), shift.measurement(), shift.unit(), values));
         }
-        Map<String, Object> history = new LinkedHashMap<>();
-        history.put("runs", runs.stream().map(run -> run.file().toString()).toList());
-        history.put("series", series);
-        return history;
+        return new History(runs.stream().map(run -> run.file().toString()).toList(), series);
     }
 }

@@ -1,6 +1,5 @@
 package io.rdmatest.report.output;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.ExitStatus;
 import io.rdmatest.report.culprits.PairMatrix;
 import io.rdmatest.report.nights.CellComparison;
@@ -30,6 +29,9 @@ public final class Baseline {
 
     /** The largest number of charts of culprits. */
     private static final int MOST_CULPRITS = 24;
+
+    /** The name of a run that has no summary yet. */
+    private static final Path REPETITION = Path.of("this run");
 
     private final String files;
     private final List<Qualification> runs;
@@ -92,31 +94,30 @@ public final class Baseline {
     /**
      * Compares a run, and writes the changes beside its summary. A failure here affects nothing else of the run.
      *
-     * @param output the folder of the run's summary
+     * @param run the run, named by its summary
      * @param pairs the pairs that the run measured: their cells are compared, and the values of the culprits are reported night
      *     by night
      * @return the changes in a sentence
      */
-    String compare(Path output, RunPairs pairs) {
+    String compare(Qualification run, RunPairs pairs) {
         if (runs.isEmpty()) {
             return nothing();
         }
         try {
-            Qualification now = Qualification.read(output.resolve(ReportGenerator.SUMMARY));
-            List<Qualification> alike = Qualification.comparable(runs, now, leftOut::add);
+            List<Qualification> alike = Qualification.comparable(runs, run, leftOut::add);
             if (alike.isEmpty()) {
                 return leftOut.getFirst();
             }
-            QualificationComparison made = compare(alike, now);
+            QualificationComparison made = compare(alike, run);
             Map<String, Object> json = new LinkedHashMap<>(made.json());
-            CellComparison comparedCells = compareCells(alike, output, pairs);
+            CellComparison comparedCells = compareCells(alike, run, pairs);
             if (comparedCells != null) {
                 json.put("cells", comparedCells.json());
                 json.put("culprits", comparedCells.history());
             }
-            JsonFile.write(output.resolve(ReportGenerator.COMPARISON), json);
-            Path ignored =
-                    Files.writeString(output.resolve(ReportGenerator.COMPARISON_PAGE), ComparisonPage.toHtml(made));
+            JsonFile.write(run.file().resolveSibling(ReportGenerator.COMPARISON), json);
+            Path ignored = Files.writeString(
+                    run.file().resolveSibling(ReportGenerator.COMPARISON_PAGE), ComparisonPage.toHtml(made));
             compared = made;
             cells = comparedCells;
             return made.summary(comparedCells);
@@ -127,20 +128,15 @@ public final class Baseline {
     }
 
     /** Compares the cells with those of the earlier runs; returns null if this run has none. */
-    private @Nullable CellComparison compareCells(List<Qualification> alike, Path output, RunPairs pairs) {
+    private @Nullable CellComparison compareCells(
+            List<Qualification> alike, Qualification run, RunPairs pairs) {
         PairMatrix matrix = pairs.matrix();
         if (matrix == null) {
             return null;
         }
         List<Group> groups =
                 pairs.culprits().stream().limit(MOST_CULPRITS).map(Group::of).toList();
-        return CellComparison.of(
-                output.resolve(ReportGenerator.SUMMARY),
-                matrix,
-                alike.stream().map(Qualification::file).toList(),
-                last,
-                tolerance,
-                groups);
+        return CellComparison.of(run, matrix, alike, last, tolerance, groups);
     }
 
     /** Returns the message for the case that every earlier run was left out. */
@@ -159,8 +155,8 @@ public final class Baseline {
      * Returns the measurements that are worse in a run and in all of its repetitions. Drifts are left out, because a repetition
      * can't change them.
      */
-    public List<Shift> worse(Run run) throws IOException {
-        Qualification now = qualification(run);
+    public List<Shift> worse(Run run) {
+        Qualification now = run.qualification(REPETITION);
         List<Qualification> alike = Qualification.comparable(runs, now, ignored -> {});
         if (alike.isEmpty()) {
             return List.of();
@@ -171,16 +167,24 @@ public final class Baseline {
     }
 
     /** Adds the results of a repetition. */
-    public void again(Run repeated) throws IOException {
-        again.add(qualification(repeated));
+    public void again(Run repeated) {
+        again.add(repeated.qualification(REPETITION));
     }
 
-    private static Qualification qualification(Run run) throws IOException {
-        return Qualification.of(Path.of("this run"), new ObjectMapper().valueToTree(run));
+    /** Returns what changed in scenarios; null if nothing was compared. */
+    @Nullable
+    QualificationComparison compared() {
+        return compared;
+    }
+
+    /** Returns what changed in pairs of nodes; null if none were compared. */
+    @Nullable
+    CellComparison cells() {
+        return cells;
     }
 
     /**
-     * Tells what changed, if a run was {@link #compare(Path, RunPairs) compared}.
+     * Tells what changed, if a run was {@link #compare(Qualification, RunPairs) compared}.
      *
      * @param out takes each line
      * @return the exit status that this asks for

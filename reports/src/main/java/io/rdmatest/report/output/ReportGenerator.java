@@ -1,10 +1,9 @@
 package io.rdmatest.report.output;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import io.rdmatest.report.nights.Archive;
 import io.rdmatest.report.nights.Folders;
+import io.rdmatest.report.page.Changes;
 import io.rdmatest.report.page.Page;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.Journal;
@@ -29,8 +28,6 @@ import picocli.CommandLine.Option;
         mixinStandardHelpOptions = true,
         description = "Makes the page, the report and qualification.json from journals and Allure results.")
 public final class ReportGenerator implements Callable<Integer> {
-
-    private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
     public static final String SUMMARY = "qualification.json";
 
@@ -284,17 +281,22 @@ public final class ReportGenerator implements Callable<Integer> {
     public void writeReport(Run run) throws IOException, InterruptedException {
         // A remaining file belongs to an earlier run.
         discardComparison();
-        String changes = baseline == null ? null : baseline.compare(output, pairs(run));
+        String changes = baseline == null ? null : baseline.compare(run.qualification(summary()), pairs(run));
         writePage(run);
         allure().write(run, changes);
     }
 
-    /** Writes the page from the files that are already written. A failure here affects nothing else of the run. */
+    /** Writes the page. A failure here affects nothing else of the run. */
     private void writePage(Run run) throws IOException {
         // A remaining file belongs to an earlier run.
         Files.deleteIfExists(page());
         try {
-            Page.write(output, pairs(run));
+            Page.write(
+                    output,
+                    run,
+                    pairs(run),
+                    differs,
+                    baseline == null ? null : Changes.of(baseline.compared(), baseline.cells()));
         } catch (IOException | RuntimeException e) {
             pageTrouble = e.getMessage() == null ? e.toString() : e.getMessage();
         }

@@ -1,215 +1,165 @@
 package io.rdmatest.report.page;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.rdmatest.report.culprits.Metric;
+import io.rdmatest.report.nights.CellComparison;
+import io.rdmatest.report.nights.CellComparison.Port;
+import io.rdmatest.report.nights.CellComparison.Worse;
+import io.rdmatest.report.nights.QualificationComparison;
+import io.rdmatest.report.nights.QualificationComparison.Change;
+import io.rdmatest.report.nights.QualificationComparison.Finding;
+import io.rdmatest.report.nights.QualificationComparison.Series;
+import io.rdmatest.report.nights.QualificationComparison.Shift;
 import io.rdmatest.report.run.Units;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What changed since earlier runs, from {@code comparison.json}.
+ * The changes since earlier runs, as the page shows them.
  *
- * @param summary all of it in one sentence
- * @param rows what changed, what is worse first
- * @param cells what changed in single pairs; null if none were compared
- * @param history what was measured in earlier runs, as JSON that is safe inside a script element
- * @param series the names of its lines
- * @param nights the figures of each culprit night by night, as JSON that is safe inside a script element
- * @param culprits the names of these charts
+ * @param scenarios those of verdicts, measurements and the environment
+ * @param cells those of single pairs; null if none were compared
  */
-record Changes(
-        String summary,
-        List<Row> rows,
-        @Nullable Cells cells,
-        String history,
-        List<String> series,
-        String nights,
-        List<Line> culprits) {
+public record Changes(
+        QualificationComparison scenarios, @Nullable CellComparison cells) {
 
-    private static final ObjectNode EMPTY = new ObjectMapper().createObjectNode();
+    private static final ObjectMapper MAPPER = new ObjectMapper();
 
-    /** More of them nobody looks at. */
+    /** The largest number of charts; nobody looks at more. */
     private static final int MOST_SERIES = 24;
 
     private static final int MOST_RUNS = 30;
 
+    /** The largest number of pairs, and of ports, that are listed. */
+    private static final int MOST_PAIRS = 20;
+
+    /** Returns the changes; null if nothing was compared. */
+    public static @Nullable Changes of(@Nullable QualificationComparison scenarios, @Nullable CellComparison cells) {
+        return scenarios == null ? null : new Changes(scenarios, cells);
+    }
+
     /**
      * One change.
      *
-     * @param change {@code worse}, {@code better} or {@code other}
+     * @param change which way it goes
      * @param what the scenario or the part of the environment
      * @param text what it was and what it is
      */
-    record Row(String change, String what, String text) {}
+    record Row(Change change, String what, String text) {}
 
-    /**
-     * What changed in single pairs.
-     *
-     * @param summary all of it in one sentence
-     * @param ports the ports with many pairs that are worse, as parts of a sentence
-     * @param rows the worst pairs
-     * @param more how many others are worse
-     * @param notes what limits this, as sentences
-     */
-    record Cells(String summary, List<String> ports, List<Pair> rows, int more, List<String> notes) {}
+    /** The values of charts: the names of the runs, and a line for each chart. */
+    private record Lines(List<String> runs, List<List<@Nullable Double>> series) {}
 
-    /**
-     * A pair that is worse.
-     *
-     * @param name sender, receiver and rail
-     * @param text what it was and what it is
-     * @param rail its rail
-     * @param from the node that sends
-     * @param to the node that receives
-     * @param metric the member of the cell that changed; empty if it failed
-     */
-    record Pair(String name, String text, String rail, String from, String to, String metric) {}
-
-    /**
-     * A chart of a culprit.
-     *
-     * @param name what the culprit is called
-     * @param what the figure and its unit
-     */
-    record Line(String name, String what) {}
-
-    /** So many pairs and ports are listed. */
-    private static final int MOST_PAIRS = 20;
-
-    static Changes of(JsonNode json) {
-        List<Row> rows = new ArrayList<>();
-        for (JsonNode turn : json.path("verdicts")) {
-            String reason = turn.path("reason").asText();
-            rows.add(new Row(
-                    turn.path("change").asText(),
-                    turn.path("scenario").asText(),
-                    turn.path("before").asText() + " → " + turn.path("after").asText()
-                            + (turn.path("again").asBoolean() ? " when run again" : "")
-                            + (reason.isEmpty() ? "" : ": " + reason)));
-        }
-        for (JsonNode shift : json.path("measurements")) {
-            rows.add(new Row(
-                    shift.path("change").asText(),
-                    shift.path("scenario").asText() + ": "
-                            + shift.path("measurement").asText(),
-                    text(shift)));
-        }
-        for (JsonNode fact : json.path("environment")) {
-            rows.add(new Row(
-                    "other",
-                    fact.path("name").asText(),
-                    fact.path("before").asText() + " → " + fact.path("after").asText()));
-        }
-        List<String> order = List.of("worse", "better", "other");
-        rows.sort((a, b) -> Integer.compare(order.indexOf(a.change), order.indexOf(b.change)));
-        int before = json.path("before").size();
-        String summary = "%d worse and %d better than in %s. %d verdicts and %d measurements were compared."
+    /** Returns all of it in one sentence. */
+    String summary() {
+        int before = scenarios.runsBefore();
+        return "%d worse and %d better than in %s. %d verdicts and %d measurements were compared."
                 .formatted(
-                        json.path("worse").asInt(),
-                        json.path("better").asInt(),
+                        scenarios.count(Change.WORSE),
+                        scenarios.count(Change.BETTER),
                         before == 1 ? "the run before" : "the " + before + " runs before",
-                        json.path("comparedVerdicts").asInt(),
-                        json.path("comparedMeasurements").asInt());
-        List<String> names = new ArrayList<>();
-        String history = history(json.path("history"), names);
-        List<Line> culprits = new ArrayList<>();
-        for (JsonNode each : json.path("culprits").path("series")) {
-            culprits.add(new Line(
-                    each.path("name").asText(),
-                    each.path("what").asText() + ", in " + each.path("unit").asText()));
-        }
-        return new Changes(
-                summary,
-                List.copyOf(rows),
-                cells(json.path("cells")),
-                history,
-                List.copyOf(names),
-                MapPart.json(json.path("culprits").isObject() ? json.path("culprits") : EMPTY),
-                List.copyOf(culprits));
+                        scenarios.comparedVerdicts(),
+                        scenarios.comparedMeasurements());
     }
 
-    private static @Nullable Cells cells(JsonNode json) {
-        if (!json.isObject()) {
-            return null;
-        }
-        List<String> ports = new ArrayList<>();
-        for (JsonNode port : json.path("ports")) {
-            if (ports.size() < MOST_PAIRS) {
-                ports.add("%d of %d %s %s on %s"
-                        .formatted(
-                                port.path("worse").asInt(),
-                                port.path("of").asInt(),
-                                port.path("direction").asText().equals("out") ? "from" : "into",
-                                port.path("node").asText(),
-                                port.path("rail").asText()));
-            }
-        }
-        int others = json.path("ports").size() - ports.size();
-        if (others > 0) {
-            ports.add("and " + others + " more ports");
-        }
-        List<Pair> rows = new ArrayList<>();
-        for (JsonNode cell : json.path("cells")) {
-            if (rows.size() < MOST_PAIRS) {
-                String rail = cell.path("rail").asText();
-                String from = cell.path("from").asText();
-                String to = cell.path("to").asText();
-                String what = cell.path("what").asText();
-                rows.add(new Pair(
-                        from + " → " + to + " on " + rail,
-                        cell.path("text").asText().replace("->", "→"),
-                        rail,
-                        from,
-                        to,
-                        what.equals("outcome") ? "" : what));
-            }
-        }
-        List<String> notes = new ArrayList<>();
-        json.path("notes").forEach(note -> notes.add(note.asText()));
-        return new Cells(
-                json.path("message").asText(),
-                ports,
-                rows,
-                Math.max(0, json.path("worse").asInt() - rows.size()),
-                notes);
+    /** Returns what changed, what is worse first. */
+    List<Row> rows() {
+        List<Row> rows = new ArrayList<>();
+        scenarios
+                .turns()
+                .forEach(turn -> rows.add(new Row(
+                        turn.change(),
+                        turn.scenario(),
+                        turn.before() + " → " + turn.after() + (turn.again() ? " when run again" : "")
+                                + (turn.reason().isEmpty() ? "" : ": " + turn.reason()))));
+        scenarios
+                .shifts()
+                .forEach(shift ->
+                        rows.add(new Row(shift.change(), shift.scenario() + ": " + shift.measurement(), text(shift))));
+        scenarios
+                .facts()
+                .forEach(fact -> rows.add(new Row(Change.OTHER, fact.name(), fact.before() + " → " + fact.after())));
+        rows.sort(Comparator.comparing(Row::change));
+        return rows;
     }
 
-    private static String history(JsonNode history, List<String> names) {
-        ObjectNode json = new ObjectMapper().createObjectNode();
-        ArrayNode runs = json.putArray("runs");
-        int skipped = Math.max(0, history.path("runs").size() - MOST_RUNS);
-        for (int run = skipped; run < history.path("runs").size(); run++) {
-            runs.add(history.path("runs").get(run));
+    private static String text(Shift shift) {
+        String unit = " " + shift.unit();
+        Double after = shift.after();
+        String was = (shift.finding() == Finding.DRIFT ? "drifts from " : "") + Units.digits(shift.before());
+        if (after == null) {
+            return was + unit + " → missing";
         }
-        ArrayNode lines = json.putArray("series");
-        for (JsonNode each : history.path("series")) {
-            if (names.size() < MOST_SERIES) {
-                names.add(each.path("scenario").asText() + ": "
-                        + each.path("measurement").asText() + ", in "
-                        + each.path("unit").asText());
-                ArrayNode values = lines.addArray();
-                for (int run = skipped; run < each.path("values").size(); run++) {
-                    values.add(each.path("values").get(run));
-                }
-            }
-        }
-        return MapPart.json(json);
+        return was + " → " + Units.digits(after) + unit
+                + (shift.before() > 0 ? String.format(Locale.ROOT, " (%.2f times)", after / shift.before()) : "");
     }
 
-    private static String text(JsonNode shift) {
-        double before = shift.path("before").asDouble();
-        String unit = " " + shift.path("unit").asText();
-        JsonNode after = shift.path("after");
-        String was = (shift.path("finding").asText().equals("drift") ? "drifts from " : "") + Units.digits(before);
-        String now = after.isNumber()
-                ? Units.digits(after.asDouble())
-                        + unit
-                        + (before > 0 ? String.format(Locale.ROOT, " (%.2f times)", after.asDouble() / before) : "")
-                : "missing";
-        return was + (after.isNumber() ? "" : unit) + " → " + now;
+    /** Returns the ports with many pairs that are worse, as parts of a sentence. */
+    List<String> ports() {
+        List<Port> all = cells == null ? List.of() : cells.ports();
+        int others = all.size() - MOST_PAIRS;
+        return Stream.concat(
+                        all.stream().limit(MOST_PAIRS).map(Port::text),
+                        others > 0 ? Stream.of("and " + others + " more ports") : Stream.of())
+                .toList();
+    }
+
+    /** Returns the worst pairs. */
+    List<Worse> pairs() {
+        return cells == null
+                ? List.of()
+                : cells.worse().stream().limit(MOST_PAIRS).toList();
+    }
+
+    /** Returns how many other pairs are worse. */
+    int more() {
+        return cells == null ? 0 : Math.max(0, cells.worse().size() - MOST_PAIRS);
+    }
+
+    /** Returns what a pair was and what it is. */
+    static String text(Worse pair) {
+        return pair.text().replace("->", "→");
+    }
+
+    /** Returns the member of the pair that changed; empty if the pair failed. */
+    static String metric(Worse pair) {
+        return Metric.ofMember(pair.what()).isPresent() ? pair.what() : "";
+    }
+
+    private List<Series> charts() {
+        return scenarios.history().series().stream().limit(MOST_SERIES).toList();
+    }
+
+    /** Returns the names of the charts of measurements. */
+    List<String> series() {
+        return charts().stream()
+                .map(each -> each.scenario() + ": " + each.measurement() + ", in " + each.unit())
+                .toList();
+    }
+
+    /** Returns the values of these charts, as JSON that is safe inside a script element. */
+    String history() {
+        return MapPart.json(MAPPER.valueToTree(new Lines(
+                last(scenarios.history().runs()),
+                charts().stream().map(each -> last(each.values())).toList())));
+    }
+
+    private static <T> List<T> last(List<T> runs) {
+        return runs.subList(Math.max(0, runs.size() - MOST_RUNS), runs.size());
+    }
+
+    /** Returns the charts of the culprits. */
+    List<CellComparison.Series> culprits() {
+        return cells == null ? List.of() : cells.history().series();
+    }
+
+    /** Returns the values of these charts night by night, as JSON that is safe inside a script element. */
+    String nights() {
+        return MapPart.json(MAPPER.valueToTree(cells == null ? Map.of() : cells.history()));
     }
 }

@@ -6,7 +6,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What differs between the nodes of a run, from {@code nodes.json}.
+ * What differs between the nodes of a run, as the JVM of its scenarios has found it.
  *
  * @param message all of it in one line
  * @param rows what differs, what separates nodes first
@@ -29,9 +29,9 @@ record Differs(String message, List<Row> rows, List<String> below, List<String> 
      */
     record Row(boolean separates, String what, String odd, String show, String cure) {}
 
-    /** Takes the member of the file; null if the run has one node. */
-    static @Nullable Differs of(JsonNode json) {
-        if (!json.isObject()) {
+    /** Takes the member of {@code nodes.json}; null if the run has one node. */
+    static @Nullable Differs of(@Nullable JsonNode json) {
+        if (json == null || !json.isObject()) {
             return null;
         }
         List<Row> rows = new ArrayList<>();

@@ -1,6 +1,5 @@
 package io.rdmatest.report.page;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -10,13 +9,14 @@ import gg.jte.output.StringOutput;
 import io.rdmatest.report.culprits.Culprit;
 import io.rdmatest.report.culprits.Metric;
 import io.rdmatest.report.culprits.PairLine;
+import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.Units;
+import io.rdmatest.report.run.Verdict;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.MessageDigest;
@@ -28,23 +28,26 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Properties;
 import java.util.StringJoiner;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Makes the page of a run from the data files in its folder: {@code qualification.json}, and where they are there {@code
- * pairs.jsonl}, {@code nodes.json} and {@code comparison.json}. The page is one file. It loads nothing, so that it opens from disk without a network.
- */
+/** Makes the page of a run. It is one file, which loads nothing, so that it opens from disk without a network. */
 public final class Page {
 
     /** The name of the page. */
     public static final String FILE = "index.html";
 
-    private static final String SUMMARY = "qualification.json";
-    private static final String NODES = "nodes.json";
-    private static final String COMPARISON = "comparison.json";
+    /** The files beside the page to which it links. */
+    private static final List<String> FILES = List.of(
+            "qualification.json",
+            RunPairs.FILE,
+            "nodes.json",
+            "comparison.json",
+            "comparison.html",
+            "junit.xml",
+            "rdmatest.prom");
 
     /** So many rows of the table of nodes are there before a script adds the rest. */
     static final int ROWS = 25;
@@ -60,11 +63,9 @@ public final class Page {
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private final Path folder;
-    private final PageData data;
+    private final Run run;
     private final @Nullable Differs differs;
-    private final @Nullable String noDiffers;
     private final @Nullable Changes changes;
-    private final @Nullable String troubleWithChanges;
     private final @Nullable RunPairs pairs;
     private final @Nullable String noPairs;
     private final List<MapPart> maps = new ArrayList<>();
@@ -72,15 +73,11 @@ public final class Page {
     private final List<String> notes = new ArrayList<>();
     private final String order;
 
-    private Page(Path folder, RunPairs read) throws IOException {
+    private Page(Path folder, Run run, RunPairs read, @Nullable Differs differs, @Nullable Changes changes) {
         this.folder = folder;
-        data = PageData.of(json(folder.resolve(SUMMARY)));
-        Part<Differs> nodesPart = Part.of(folder.resolve(NODES), json -> Differs.of(json.path("differs")));
-        differs = nodesPart.content();
-        noDiffers = nodesPart.trouble();
-        Part<Changes> comparison = Part.of(folder.resolve(COMPARISON), Changes::of);
-        changes = comparison.content();
-        troubleWithChanges = comparison.trouble();
+        this.run = run;
+        this.differs = differs;
+        this.changes = changes;
         pairs = read.matrix() == null ? null : read;
         noPairs = read.none() != null
                 ? read.none() + ", so there is no heat map."
@@ -91,13 +88,17 @@ public final class Page {
     /**
      * Makes the page.
      *
-     * @param folder has the data files, and gets the page as {@value #FILE}
+     * @param folder has the data files to which the page links, and gets the page as {@value #FILE}
+     * @param run the run
      * @param pairs the run's measured pairs
-     * @throws IOException if {@code qualification.json} can't be read or the page can't be written. A file beside it that can't be
-     *     read costs the page only its own part, and the page says so.
+     * @param differs what differs between its nodes, as in {@code nodes.json}; null if the run has one node
+     * @param changes what changed since earlier runs; null if it was not compared with any
+     * @throws IOException if the page can't be written
      */
-    public static void write(Path folder, RunPairs pairs) throws IOException {
-        Page page = new Page(folder, pairs);
+    public static void write(
+            Path folder, Run run, RunPairs pairs, @Nullable JsonNode differs, @Nullable Changes changes)
+            throws IOException {
+        Page page = new Page(folder, run, pairs, Differs.of(differs), changes);
         StringOutput html = new StringOutput(1 << 16);
         TemplateEngine.createPrecompiled(
                         null, ContentType.Html, Page.class.getClassLoader(), Page.class.getPackageName())
@@ -105,43 +106,6 @@ public final class Page {
         Path part = folder.resolve(FILE + ".part");
         Files.writeString(part, html.toString());
         Files.move(part, folder.resolve(FILE), StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
-    }
-
-    /**
-     * What a file gives the page.
-     *
-     * @param content null if there is no file, it has nothing to show, or it can't be read
-     * @param trouble why it can't be read, as a sentence; null if it can, or is not there
-     */
-    private record Part<T>(@Nullable T content, @Nullable String trouble) {
-
-        static <T> Part<T> of(Path file, Function<JsonNode, @Nullable T> reader) {
-            if (!Files.exists(file)) {
-                return new Part<>(null, null);
-            }
-            try {
-                return new Part<>(reader.apply(json(file)), null);
-            } catch (IOException e) {
-                return new Part<>(null, e.getMessage() + ".");
-            }
-        }
-    }
-
-    private static JsonNode json(Path file) throws IOException {
-        JsonNode json;
-        try {
-            json = MAPPER.readTree(Files.readAllBytes(file));
-        } catch (JsonProcessingException e) {
-            throw new IOException(file + " can't be read: " + e.getOriginalMessage(), e);
-        } catch (NoSuchFileException e) {
-            throw new IOException(file + " can't be read: there is no such file", e);
-        } catch (IOException e) {
-            throw new IOException(file + " can't be read: " + e, e);
-        }
-        if (!json.isObject()) {
-            throw new IOException(file + " can't be read: it is no JSON object");
-        }
-        return json;
     }
 
     /** Adds the matrices. Returns the order of the nodes' table: rail and node, the worst first. */
@@ -177,20 +141,37 @@ public final class Page {
         return MapPart.json(order);
     }
 
-    PageData data() {
-        return data;
+    Run run() {
+        return run;
+    }
+
+    /** Returns the outcome as a sentence begins. */
+    String headline() {
+        String outcome = run.outcome().toString();
+        return outcome.substring(0, 1).toUpperCase(Locale.ROOT) + outcome.substring(1);
+    }
+
+    /** Returns the scenarios that failed, and then those that are broken. */
+    List<Run.Scenario> bad() {
+        return run.scenarios().stream()
+                .filter(scenario -> scenario.verdict == Verdict.FAILED || scenario.verdict == Verdict.BROKEN)
+                .sorted(Comparator.comparing(scenario -> scenario.verdict))
+                .toList();
+    }
+
+    /** Returns the reason of a bad scenario; empty if there is none. */
+    static String reason(Run.Scenario scenario) {
+        return scenario.reason == null ? "" : scenario.reason.strip();
+    }
+
+    List<Threshold> thresholds() {
+        return Threshold.of(run);
     }
 
     /** Returns what differs between the nodes; null if the run has one node. */
     @Nullable
     Differs differs() {
         return differs;
-    }
-
-    /** Returns why nothing is known of differences between the nodes; null if that is known, or nobody asked. */
-    @Nullable
-    String noDiffers() {
-        return noDiffers;
     }
 
     @Nullable
@@ -289,17 +270,9 @@ public final class Page {
                 : "No culprit is named: the evidence of %d pairs carries none.".formatted(cells);
     }
 
-    /** Returns the text for the case that nothing is compared. */
-    String noChanges() {
-        return troubleWithChanges != null
-                ? troubleWithChanges
-                : "This run was not compared with earlier runs. ./qualify --baseline FILE... compares it with them.";
-    }
-
     /** Returns the names of the files beside the page to which it links. */
     List<String> files() {
-        return List.of(SUMMARY, RunPairs.FILE, NODES, COMPARISON, "comparison.html", "junit.xml", "rdmatest.prom")
-                .stream()
+        return FILES.stream()
                 .filter(name -> Files.exists(folder.resolve(name)))
                 .filter(name -> !name.equals(RunPairs.FILE) || pairs != null)
                 .toList();

@@ -9,12 +9,15 @@ import io.rdmatest.Cause;
 import io.rdmatest.ReportKeys;
 import io.rdmatest.report.nights.Qualification;
 import io.rdmatest.verbs.DriverQuirks;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -251,6 +254,27 @@ public record Run(
     /** Returns the same run with facts that are not in its journals. */
     public Run with(RunAbout about) {
         return new Run(about, began, ended, environment, scenarios, endedEarly);
+    }
+
+    /**
+     * Returns the run as it is compared with others.
+     *
+     * @param file what it is called by
+     */
+    public Qualification qualification(Path file) {
+        Map<String, Qualification.Scenario> named = new LinkedHashMap<>();
+        Map<String, String> ids = new HashMap<>();
+        for (Scenario each : scenarios) {
+            String name = Qualification.unique(each.name, named.keySet());
+            named.put(
+                    name,
+                    new Qualification.Scenario(
+                            each.verdict.toString(),
+                            Objects.requireNonNullElse(each.reason, ""),
+                            each.collected.values()));
+            ids.put(name, each.stableId());
+        }
+        return new Qualification(file, environment, named, ids, about.settings(), about.selected() != null);
     }
 
     private long countNotRun() {

@@ -51,7 +51,9 @@ class CellComparisonTests {
     private Path night(int nodes, Random random, long seed, String settings, Story story) throws IOException {
         int night = nights.size();
         Path run = Files.createDirectories(folder.resolve("%03d".formatted(night)));
-        Path summary = Files.writeString(run.resolve("qualification.json"), "{\"settings\": {" + settings + "}}");
+        Path summary = Files.writeString(
+                run.resolve("qualification.json"),
+                "{\"schemaVersion\": 3, \"environment\": {}, \"scenarios\": [], \"settings\": {" + settings + "}}");
         Random levels = new Random(seed);
         double common = random.nextGaussian() * 0.01;
         try (PairsWriter writer = PairsWriter.create(run.resolve("pairs.jsonl"))) {
@@ -98,8 +100,12 @@ class CellComparisonTests {
     }
 
     private CellComparison compare(int night, List<Group> groups) throws IOException {
+        List<Qualification> runs = new ArrayList<>();
+        for (Path summary : nights.subList(0, night + 1)) {
+            runs.add(Qualification.read(summary));
+        }
         return CellComparison.of(
-                nights.get(night), CellComparison.read(nights.get(night)), nights.subList(0, night), 14, 0.2, groups);
+                runs.getLast(), CellComparison.read(nights.get(night)), runs.subList(0, night), 14, 0.2, groups);
     }
 
     @ParameterizedTest

@@ -3,6 +3,8 @@ package io.rdmatest.report.page;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.rdmatest.report.run.Run;
+import io.rdmatest.report.run.Verdict;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -12,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,6 +26,9 @@ class PageInBrowserTests {
 
     @TempDir
     private Path folder;
+
+    private Run run = PageTests.oneOfThreeFailed();
+    private @Nullable Changes changes;
 
     private String opened() throws IOException, InterruptedException {
         assumeTrue(
@@ -56,13 +62,13 @@ class PageInBrowserTests {
 
     /** Writes the page, and opens it. */
     private String written() throws IOException, InterruptedException {
-        Page.write(folder, RunPairs.read(folder, null));
+        Page.write(folder, run, RunPairs.read(folder, null), null, changes);
         return opened();
     }
 
     /** Writes the page, and opens it with a script that does what a visitor does. Its own policy would not let that run. */
     private String visited(String script) throws IOException, InterruptedException {
-        Page.write(folder, RunPairs.read(folder, null));
+        Page.write(folder, run, RunPairs.read(folder, null), null, changes);
         Path page = folder.resolve("index.html");
         String html = Files.readString(page)
                 .replaceFirst("<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "")
@@ -93,7 +99,6 @@ class PageInBrowserTests {
 
     @Test
     void scriptsRunThroughWithFewNodes() throws Exception {
-        PageTests.summary(folder, "not qualified", "The fabric failed 1 scenario of 3.");
         new GeneratedPairs(4, 4, 2).write(folder.resolve("pairs.jsonl"));
 
         String html = written();
@@ -107,26 +112,18 @@ class PageInBrowserTests {
 
     @Test
     void theNightsOfEachCulpritAreDrawn() throws Exception {
-        PageTests.summary(folder, "not qualified", "The fabric failed 1 scenario of 3.");
-        new GeneratedPairs(8, 4, 1).write(folder.resolve("pairs.jsonl"));
-        String line = "{\"name\": \"%s\", \"what\": \"bandwidth\", \"unit\": \"Gb/s\", \"values\": [96, null, 41],"
-                + " \"others\": [96, 96, 95]}";
-        Path ignored = Files.writeString(
-                folder.resolve("comparison.json"),
-                "{\"culprits\": {\"runs\": [\"a\", \"b\", \"c\"], \"series\": [%s, %s]}}"
-                        .formatted(line.formatted("port n4"), line.formatted("path n2 to n1")));
+        changes = PageTests.nights(folder, "port n4");
 
         String html = written();
 
         assertThat(html).contains("<strong>port n4</strong>: bandwidth, in Gb/s");
         // uPlot draws on a canvas in an element of this class.
-        assertThat(html.split("class=\"u-wrap\"", -1)).hasSize(1 + 2);
+        assertThat(html.split("class=\"u-wrap\"", -1)).hasSize(1 + 1);
         assertThat(html).contains(">culprit<", ">others<");
     }
 
     @Test
     void theCulpritIsOnThePageAndLeavesComeFirst() throws Exception {
-        PageTests.summary(folder, "not qualified", "The fabric failed 1 scenario of 3.");
         GeneratedPairs pairs = new GeneratedPairs(96, 16, 1);
         pairs.write(folder.resolve("pairs.jsonl"));
 
@@ -137,7 +134,6 @@ class PageInBrowserTests {
 
     @Test
     void aVisitorGetsFromTheCulpritToItsCells() throws Exception {
-        PageTests.summary(folder, "not qualified", "The fabric failed 1 scenario of 3.");
         GeneratedPairs pairs = new GeneratedPairs(96, 16, 1);
         pairs.write(folder.resolve("pairs.jsonl"));
 
@@ -175,15 +171,15 @@ class PageInBrowserTests {
 
     @Test
     void withoutPairsThereIsNoErrorEither() throws Exception {
-        PageTests.summary(folder, "qualified", "The one scenario that was judged passed.");
+        run = PageTests.PASSED;
 
         assertThat(written()).contains("so there is no heat map");
     }
 
     @Test
     void namesThatLookLikeMarkupStayText() throws Exception {
-        PageTests.summary(
-                folder, "qualified", PageTests.EVIL, PageTests.scenario(PageTests.EVIL, "failed", PageTests.EVIL));
+        run = PageTests.run(
+                List.of(PageTests.EVIL), PageTests.scenario(PageTests.EVIL, Verdict.FAILED, PageTests.EVIL));
         Files.writeString(
                 folder.resolve("pairs.jsonl"),
                 PageTests.cell("</script><img src=x>", "<b>", "failed", ", \"cause\": \"</script><i>\""));
@@ -191,14 +187,13 @@ class PageInBrowserTests {
         assertThat(written())
                 .doesNotContain("<img")
                 .doesNotContain("<i>")
-                .contains("<title>Qualified: rdmatest</title>")
+                .contains("<title>Not qualified: rdmatest</title>")
                 .contains("&lt;/script&gt;&lt;img src=x");
     }
 
     @Test
     @Tag("slow")
     void aThousandNodesMakeAPageOfLimitedSize() throws Exception {
-        PageTests.summary(folder, "not qualified", "The fabric failed 1 scenario of 3.");
         new GeneratedPairs(1000, 32, 1).write(folder.resolve("pairs.jsonl"));
 
         String html = written();

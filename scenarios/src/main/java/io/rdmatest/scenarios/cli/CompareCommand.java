@@ -107,13 +107,7 @@ final class CompareCommand extends JsonCommand {
             return null;
         }
         try {
-            return CellComparison.of(
-                    last,
-                    CellComparison.read(last),
-                    before.stream().map(Qualification::file).toList(),
-                    this.last,
-                    share,
-                    List.of());
+            return CellComparison.of(now, CellComparison.read(last), before, this.last, share, List.of());
         } catch (IOException e) {
             throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import io.rdmatest.report.Forked;
+import io.rdmatest.report.nights.Qualification;
 import io.rdmatest.report.nights.QualificationComparison;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.unsteady.UnsteadyScenarios;
@@ -50,7 +51,7 @@ class BaselineTests {
         Baseline baseline = Objects.requireNonNull(Baseline.read(List.of(before), 14, 20, partial, said::add));
         assertThat(baseline.tell(said::add)).as("not compared yet").isZero();
         assertThat(said).isEmpty();
-        changes = baseline.compare(now.getParent(), RunPairs.read(now.getParent(), null));
+        changes = baseline.compare(Qualification.read(now), RunPairs.read(now.getParent(), null));
         return baseline;
     }
 
@@ -105,13 +106,16 @@ class BaselineTests {
         assertThat(other.tell(said::add)).isEqualTo(15);
         assertThat(changes).startsWith("nothing was compared");
         said.clear();
-        Path broken = Files.writeString(folder.resolve("qualification.json"), "{");
-        Baseline none = compare(false, broken, before);
+        Path taken = folder.resolve("comparison.json");
+        Files.delete(taken);
+        Path ignored = Files.createDirectories(taken.resolve("not empty"));
+        Baseline none = compare(false, file("qualification.json", "6.1"), before);
         assertThat(none.tell(said::add)).isEqualTo(3);
         assertThat(said)
                 .singleElement()
                 .asString()
-                .startsWith("not compared with earlier runs: " + broken + " is no qualification.json");
+                .startsWith("not compared with earlier runs: ")
+                .contains(taken.toString());
     }
 
     @Test
@@ -177,7 +181,7 @@ class BaselineTests {
 
         assertThat(said).singleElement().asString().startsWith("Left out: " + broken + " is no qualification.json");
         said.clear();
-        assertThat(baseline.compare(now.getParent(), RunPairs.read(now.getParent(), null)))
+        assertThat(baseline.compare(Qualification.read(now), RunPairs.read(now.getParent(), null)))
                 .startsWith("Nothing was compared");
         assertThat(baseline.tell(said::add)).isEqualTo(15);
         assertThat(said)
@@ -216,7 +220,7 @@ class BaselineTests {
         Path nights = folder.resolve("nights");
         Baseline baseline = Objects.requireNonNull(Baseline.read(List.of(nights), 14, 20, false, said::add));
 
-        assertThat(baseline.compare(now.getParent(), RunPairs.read(now.getParent(), null)))
+        assertThat(baseline.compare(Qualification.read(now), RunPairs.read(now.getParent(), null)))
                 .startsWith("7 of 56 cells are worse than in the 4 runs before. Scenarios: 0 worse, 0 better (");
 
         assertThat(baseline.tell(said::add)).isEqualTo(14);
