@@ -128,8 +128,7 @@ public final class Baseline {
     }
 
     /** Compares the cells with those of the earlier runs; returns null if this run has none. */
-    private @Nullable CellComparison compareCells(
-            List<Qualification> alike, Qualification run, RunPairs pairs) {
+    private @Nullable CellComparison compareCells(List<Qualification> alike, Qualification run, RunPairs pairs) {
         PairMatrix matrix = pairs.matrix();
         if (matrix == null) {
             return null;
