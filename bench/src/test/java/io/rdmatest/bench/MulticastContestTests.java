@@ -43,7 +43,8 @@ class MulticastContestTests {
                     return OptionalLong.empty();
                 }))
                 .isInstanceOf(NotMeasuredException.class)
-                .hasMessageContaining("lost more than half of its messages in each of " + MulticastContest.RUNS + " runs");
+                .hasMessageContaining(
+                        "lost more than half of its messages in each of " + MulticastContest.RUNS + " runs");
         assertThat(runs).hasValue(MulticastContest.RUNS);
     }
 
