@@ -2,6 +2,7 @@ package io.rdmatest.peer;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -44,7 +45,7 @@ public final class RemoteRole {
 
     private final Peer peer;
     private final long number;
-    private final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Optional<Event>> events = new LinkedBlockingQueue<>();
     private volatile String diagnosis = "";
 
     RemoteRole(Peer peer, long number) {
@@ -67,18 +68,24 @@ public final class RemoteRole {
     }
 
     /**
-     * Waits for the role's next event.
+     * Waits for the role's next event, or for {@link #wake}.
      *
      * @param most the longest wait
      * @return the event; null if none arrived
      * @throws InterruptedException if the thread is interrupted
      */
     public @Nullable Event next(Duration most) throws InterruptedException {
-        return events.poll(most.toNanos(), TimeUnit.NANOSECONDS);
+        Optional<Event> event = events.poll(most.toNanos(), TimeUnit.NANOSECONDS);
+        return event == null ? null : event.orElse(null);
+    }
+
+    /** Ends one wait for an event early: the current one, or the next one. Never waits. */
+    public void wake() {
+        events.add(Optional.empty());
     }
 
     void add(Event event) {
-        events.add(event);
+        events.add(Optional.of(event));
     }
 
     void diagnosed(String text) {

@@ -25,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 record RemoteRun<R>(
         String title, Peer peer, NodePort on, @Nullable InetAddress other, Role<R> role) implements Role<R> {
 
-    private static final Duration SLICE = Duration.ofMillis(20);
     private static final Duration LONG = Duration.ofHours(1);
 
     /** The limit for a cancelled role to end; less than the limit for this proxy. */
@@ -35,9 +34,8 @@ record RemoteRun<R>(
     public R run(RoleContext context) {
         RoleTypes.Type<? extends Role<R>, ?, R> type = RoleTypes.of(role);
         RemoteRole remote = peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(on, other)));
-        Thread ears = Thread.ofPlatform()
+        Thread ears = Thread.ofVirtual()
                 .name(Thread.currentThread().getName() + "-to-" + on.node().name())
-                .daemon(true)
                 .start(() -> forward(context, remote));
         try {
             return type.readResult(await(context, remote).result());
@@ -55,6 +53,7 @@ record RemoteRun<R>(
                 // It is valid that no message has arrived.
                 continue;
             } catch (RoleCancelledException e) {
+                remote.wake();
                 return;
             }
         }
@@ -66,12 +65,11 @@ record RemoteRun<R>(
         boolean interrupted = false;
         try {
             while (true) {
-                RemoteRole.@Nullable Event event;
+                RemoteRole.@Nullable Event event = null;
                 try {
-                    event = remote.next(SLICE);
+                    event = remote.next(cancelled ? Duration.ofNanos(Deadline.nanos(deadline)) : LONG);
                 } catch (InterruptedException e) {
                     interrupted = true;
-                    continue;
                 }
                 switch (event) {
                     case null -> {}

@@ -7,6 +7,7 @@ import io.rdmatest.fabric.FabricDevice;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -23,14 +24,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LocalRoles implements AutoCloseable {
 
-    /** The limit for a cancelled role to end; its own waits check every few milliseconds. */
+    /** The limit for a cancelled role to end. */
     private static final Duration GRACE = Duration.ofSeconds(15);
 
     /** How long to wait for the failure that explains another one; the role that has it first releases its resources. */
     private static final Duration CAUSE = Duration.ofSeconds(5);
-
-    /** The interval at which a wait for a message checks for cancellation. */
-    private static final Duration SLICE = Duration.ofMillis(20);
 
     private final AtomicBoolean cancelled = new AtomicBoolean();
     private final List<Running<?>> running = new CopyOnWriteArrayList<>();
@@ -50,8 +48,8 @@ public final class LocalRoles implements AutoCloseable {
     public final class Running<R> {
 
         private final String name;
-        private final BlockingQueue<String> inbox;
-        private final BlockingQueue<String> outbox;
+        private final BlockingQueue<Optional<String>> inbox;
+        private final BlockingQueue<Optional<String>> outbox;
         private final Thread thread;
         private volatile @Nullable R result;
 
@@ -59,8 +57,8 @@ public final class LocalRoles implements AutoCloseable {
                 String name,
                 Supplier<FabricDevice> device,
                 Role<R> role,
-                BlockingQueue<String> inbox,
-                BlockingQueue<String> outbox) {
+                BlockingQueue<Optional<String>> inbox,
+                BlockingQueue<Optional<String>> outbox) {
             this.name = name;
             this.inbox = inbox;
             this.outbox = outbox;
@@ -84,7 +82,7 @@ public final class LocalRoles implements AutoCloseable {
 
         /** Sends a message to the role. */
         public void tell(String message) {
-            inbox.add(message);
+            inbox.add(Optional.of(message));
         }
 
         /** Waits for the role's next message; ends early when any role of the scenario fails. */
@@ -120,10 +118,10 @@ public final class LocalRoles implements AutoCloseable {
     private final class Context implements RoleContext {
 
         private final Supplier<FabricDevice> device;
-        private final BlockingQueue<String> inbox;
-        private final BlockingQueue<String> outbox;
+        private final BlockingQueue<Optional<String>> inbox;
+        private final BlockingQueue<Optional<String>> outbox;
 
-        private Context(Supplier<FabricDevice> device, BlockingQueue<String> inbox, BlockingQueue<String> outbox) {
+        private Context(Supplier<FabricDevice> device, BlockingQueue<Optional<String>> inbox, BlockingQueue<Optional<String>> outbox) {
             this.device = device;
             this.inbox = inbox;
             this.outbox = outbox;
@@ -136,7 +134,7 @@ public final class LocalRoles implements AutoCloseable {
 
         @Override
         public void tell(String message) {
-            outbox.add(message);
+            outbox.add(Optional.of(message));
         }
 
         @Override
@@ -183,15 +181,15 @@ public final class LocalRoles implements AutoCloseable {
             Duration timeout) {
         Deadline deadline = Deadline.after(timeout);
         try (LocalRoles roles = new LocalRoles()) {
-            BlockingQueue<String> toServer = new LinkedBlockingQueue<>();
-            BlockingQueue<String> toClient = new LinkedBlockingQueue<>();
+            BlockingQueue<Optional<String>> toServer = new LinkedBlockingQueue<>();
+            BlockingQueue<Optional<String>> toClient = new LinkedBlockingQueue<>();
             Running<A> first = roles.start(roles.new Running<>("server", serverDevice, server, toServer, toClient));
             Running<B> second = roles.start(roles.new Running<>("client", clientDevice, client, toClient, toServer));
             try {
                 B clientResult = second.join(deadline.remaining());
                 return new Pair<>(first.join(deadline.remaining()), clientResult);
             } catch (RuntimeException failure) {
-                roles.cancelled.set(true);
+                roles.cancel();
                 throw failure;
             }
         }
@@ -251,7 +249,16 @@ public final class LocalRoles implements AutoCloseable {
                 failures.notifyAll();
             }
         }
+        cancel();
+    }
+
+    /** Ends the waits of all roles for messages: an empty message in a queue is its end. */
+    private void cancel() {
         cancelled.set(true);
+        for (Running<?> role : running) {
+            role.inbox.add(Optional.empty());
+            role.outbox.add(Optional.empty());
+        }
     }
 
     /** Returns whether a failure is what the failure of another role looks like from here. */
@@ -296,25 +303,22 @@ public final class LocalRoles implements AutoCloseable {
         }
     }
 
-    private String await(BlockingQueue<String> queue, String what, Duration timeout) {
+    private String await(BlockingQueue<Optional<String>> queue, String what, Duration timeout) {
         Deadline deadline = Deadline.after(timeout);
-        while (true) {
-            if (cancelled.get()) {
-                throw new RoleCancelledException();
-            }
-            try {
-                String message = queue.poll(SLICE.toMillis(), TimeUnit.MILLISECONDS);
-                if (message != null) {
-                    return message;
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new RoleCancelledException();
-            }
-            if (deadline.isOver()) {
-                throw new RdmaTimeoutException(what, deadline, "the other side sent nothing");
-            }
+        if (cancelled.get()) {
+            throw new RoleCancelledException();
         }
+        Optional<String> message;
+        try {
+            message = queue.poll(deadline.nanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new RoleCancelledException();
+        }
+        if (message == null) {
+            throw new RdmaTimeoutException(what, deadline, "the other side sent nothing");
+        }
+        return message.orElseThrow(RoleCancelledException::new);
     }
 
     /**
@@ -325,7 +329,7 @@ public final class LocalRoles implements AutoCloseable {
     @Override
     public void close() {
         Deadline deadline = Deadline.after(GRACE);
-        cancelled.set(true);
+        cancel();
         for (Running<?> role : running) {
             if (!joined(role.thread, deadline)) {
                 fail(new IllegalStateException("The role " + role.name + " did not end within " + GRACE.toSeconds()
@@ -348,7 +352,7 @@ public final class LocalRoles implements AutoCloseable {
 
     /** Joins a thread. An interrupt of the caller, such as a test's time limit, cancels the roles at once. */
     private boolean joined(Thread thread, Deadline deadline) {
-        return deadline.join(thread, () -> cancelled.set(true));
+        return deadline.join(thread, this::cancel);
     }
 
     private static String top(Thread thread) {

@@ -16,6 +16,7 @@ import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import java.io.File;
 import java.io.OutputStream;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -169,6 +170,33 @@ class NodeRolesTests {
                     new StreamRoles.Client(clientOptions()),
                     SCENARIO));
         }
+    }
+
+    /** The launching side has two such threads for each pair of a thousand nodes. */
+    @Test
+    void aProxyWaitsWithoutPolling() {
+        try (Place there = child(b);
+                NodeRoles idle = new NodeRoles()) {
+            idle.start("idle-" + b, there, new StreamRoles.Server(options())).hear("port", STEP);
+            Thread proxy = Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().equals("rdma-role-idle-" + b))
+                    .findFirst()
+                    .orElseThrow();
+            long before = waits(proxy);
+            // As long as many polls of some milliseconds.
+            try (NodeRoles other = new NodeRoles()) {
+                Running<StreamRoles.Result> server = other.start(
+                        "server", there, new StreamRoles.Server(options().and("--first-wait 500ms")));
+                assertThat(catchThrowable(() -> server.join(STEP))).hasMessageContaining("No rstream client connected");
+            }
+            assertThat(waits(proxy)).isLessThanOrEqualTo(before + 1);
+        }
+    }
+
+    private static long waits(Thread thread) {
+        return ManagementFactory.getThreadMXBean()
+                .getThreadInfo(thread.threadId())
+                .getWaitedCount();
     }
 
     // ---- failures ----

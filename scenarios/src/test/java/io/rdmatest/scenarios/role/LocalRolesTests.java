@@ -9,6 +9,8 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.WorkCompletion;
 import io.rdmatest.verbs.WorkCompletion.Status;
 import io.rdmatest.verbs.WorkCompletionException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
@@ -109,6 +111,43 @@ class LocalRolesTests {
                             },
                             LONG))
                     .hasMessageContaining("IBV_WC_REM_ACCESS_ERR");
+        }
+    }
+
+    @Test
+    void aRoleThatWaitsForAMessageIsWokenByTheFailureOfAnother() {
+        AtomicReference<Thread> waiting = new AtomicReference<>();
+        assertThatThrownBy(() -> LocalRoles.runPair(
+                        NONE,
+                        context -> {
+                            waiting.set(Thread.currentThread());
+                            return context.hear("nothing", Duration.ofHours(1));
+                        },
+                        NONE,
+                        context -> {
+                            while (waiting.get() == null || waiting.get().getState() != Thread.State.TIMED_WAITING) {
+                                Thread.onSpinWait();
+                            }
+                            throw new IllegalStateException("the first failure");
+                        },
+                        LONG))
+                .hasMessage("the first failure");
+    }
+
+    @Test
+    void aWaitForAMessageIsOneWait() {
+        try (LocalRoles roles = new LocalRoles()) {
+            long waits = roles.start("waiting", NONE, context -> {
+                        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+                        long thread = Thread.currentThread().threadId();
+                        long before = threads.getThreadInfo(thread).getWaitedCount();
+                        assertThatThrownBy(() -> context.hear("nothing", Duration.ofMillis(200)))
+                                .isInstanceOf(RdmaTimeoutException.class);
+                        return threads.getThreadInfo(thread).getWaitedCount() - before;
+                    })
+                    .join(LONG);
+            // A wait may end early once.
+            assertThat(waits).isLessThanOrEqualTo(2);
         }
     }
 
