@@ -7,12 +7,14 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -36,16 +38,42 @@ final class Bootstrap {
     /** A line of the script that no other program prints. */
     private static final String SCRIPT_LINE = "start_the_agent() {";
 
-    private final Path jar;
-    private final long length;
-    private final String sha256;
+    /** The jars that were read by now. All nodes of a run get the same one. */
+    private static final Map<Path, Jar> READ = new ConcurrentHashMap<>();
+
+    /** A jar, as it was when it was read. */
+    record Jar(Path path, long length, FileTime modified, String sha256) {
+
+        /** Reads a jar, unless it was read before and is still the same file. */
+        static Jar of(Path path) {
+            return READ.compute(path.toAbsolutePath(), (absolute, known) -> {
+                try {
+                    FileTime modified = Files.getLastModifiedTime(absolute);
+                    if (known != null
+                            && known.modified.equals(modified)
+                            && known.length == Files.size(absolute)) {
+                        return known;
+                    }
+                    byte[] content = Files.readAllBytes(absolute);
+                    MessageDigest digest = MessageDigest.getInstance("SHA-256");
+                    return new Jar(
+                            absolute, content.length, modified, HexFormat.of().formatHex(digest.digest(content)));
+                } catch (IOException e) {
+                    throw new UncheckedIOException(
+                            "Can't read the agent's jar " + path + ": build it with mvn package", e);
+                } catch (NoSuchAlgorithmException e) {
+                    throw new IllegalStateException("Every JDK has SHA-256", e);
+                }
+            });
+        }
+    }
+
+    private final Jar jar;
     private final @Nullable String java;
     private final Map<String, String> environment;
 
-    private Bootstrap(Path jar, long length, String sha256, @Nullable String java, Map<String, String> environment) {
+    private Bootstrap(Jar jar, @Nullable String java, Map<String, String> environment) {
         this.jar = jar;
-        this.length = length;
-        this.sha256 = sha256;
         this.java = java;
         this.environment = environment;
     }
@@ -64,20 +92,11 @@ final class Bootstrap {
                     throw new IllegalArgumentException("'" + name + "' is not a valid variable name for a node's"
                             + " agent: use letters, digits and _; the first character must not be a digit");
                 });
-        try {
-            MessageDigest digest = MessageDigest.getInstance("SHA-256");
-            byte[] content = Files.readAllBytes(jar);
-            return new Bootstrap(
-                    jar.toAbsolutePath(),
-                    content.length,
-                    HexFormat.of().formatHex(digest.digest(content)),
-                    java,
-                    Map.copyOf(environment));
-        } catch (IOException e) {
-            throw new UncheckedIOException("Can't read the agent's jar " + jar + ": build it with mvn package", e);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("Every JDK has SHA-256", e);
-        }
+        return new Bootstrap(Jar.of(jar), java, Map.copyOf(environment));
+    }
+
+    Jar jar() {
+        return jar;
     }
 
     static List<String> command(List<String> launch) {
@@ -94,9 +113,9 @@ final class Bootstrap {
         Map<String, String> values = Map.of(
                 "NAMED", PosixShell.quote(java == null ? "" : java),
                 "VERSION", Integer.toString(NodeJava.LEAST_VERSION),
-                "JAR", PosixShell.quote(jar.toString()),
-                "SHA256", sha256,
-                "LENGTH", Long.toString(length),
+                "JAR", PosixShell.quote(jar.path.toString()),
+                "SHA256", jar.sha256,
+                "LENGTH", Long.toString(jar.length),
                 "SEND", SEND,
                 "NO_JAVA", Integer.toString(NO_JAVA),
                 "OLD_JAVA", Integer.toString(OLD_JAVA),
@@ -124,7 +143,7 @@ final class Bootstrap {
         if (!line.endsWith(SEND)) {
             return line;
         }
-        try (InputStream in = Files.newInputStream(jar)) {
+        try (InputStream in = Files.newInputStream(jar.path)) {
             in.transferTo(out);
         }
         out.flush();

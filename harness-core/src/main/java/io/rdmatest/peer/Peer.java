@@ -379,7 +379,7 @@ public final class Peer implements AutoCloseable {
 
     private void refreshTree() {
         synchronized (tree) {
-            process.toHandle().descendants().forEach(tree::add);
+            tree.addAll(Descendants.of(process.toHandle(), Descendants.PROC));
         }
     }
 

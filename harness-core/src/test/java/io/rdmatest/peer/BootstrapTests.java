@@ -62,6 +62,16 @@ class BootstrapTests {
         }
     }
 
+    /** Every node of a run gets the same jar, and there may be a thousand. */
+    @Test
+    void aJarIsReadOnceUntilItChanges() throws Exception {
+        Bootstrap.Jar first = Bootstrap.of(jar).jar();
+        assertThat(Bootstrap.of(jar, "java", Map.of()).jar()).isSameAs(first);
+
+        Files.writeString(jar, "another one");
+        assertThat(Bootstrap.of(jar).jar().sha256()).isNotEqualTo(first.sha256());
+    }
+
     private Path script(String path, String content) throws Exception {
         Path file = folder.resolve(path);
         Files.createDirectories(file.getParent());

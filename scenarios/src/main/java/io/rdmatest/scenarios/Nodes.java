@@ -25,6 +25,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /** The places of a run, one for each node that is used; an agent that was lost is started again for the next test. */
@@ -34,6 +37,9 @@ final class Nodes implements AutoCloseable {
 
     /** Each is a process on this host, such as ssh, and an archive that is sent. */
     private static final int STARTED_AT_ONCE = 32;
+
+    /** How often in a row the agent of a node is tried to be started. */
+    private static final int MOST_STARTS = 2;
 
     /** An emulated processor takes its time to load a JVM's classes. */
     private static final Duration START = Duration.ofMinutes(2);
@@ -174,6 +180,7 @@ final class Nodes implements AutoCloseable {
         private final Map<String, Place> rails = new HashMap<>();
         private @Nullable Place place;
         private @Nullable RuntimeException broken;
+        private int failed;
 
         Seat(Node node) {
             this.node = node;
@@ -191,16 +198,21 @@ final class Nodes implements AutoCloseable {
                 close();
                 Place opened = node.isLocal() ? Place.here(node.resolve()) : Place.on(node, agent(), settings());
                 place = opened;
+                failed = 0;
                 return opened;
             } catch (RuntimeException e) {
                 // So that a run on a fabric without this node ends in the time of one start.
                 broken = e;
+                failed++;
                 throw e;
             }
         }
 
+        /** Forgets the first failure in a row. A second one stays, so that no further rail waits for this node again. */
         synchronized void forgetFailure() {
-            broken = null;
+            if (failed < MOST_STARTS) {
+                broken = null;
+            }
         }
 
         synchronized Place onRail(String rail) {
@@ -252,10 +264,20 @@ final class Nodes implements AutoCloseable {
         return Optional.of(file).filter(Files::isRegularFile);
     }
 
+    /** Ends all agents at once: each may need some time to end by itself. */
     @Override
     public void close() {
         try (Closer closer = new Closer()) {
-            seats.values().forEach(seat -> closer.own(seat::close));
+            try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                for (Seat seat : seats.values()) {
+                    Future<?> closed = threads.submit(seat::close);
+                    closer.own(() -> {
+                        if (closed.state() == Future.State.FAILED) {
+                            throw new IllegalStateException(closed.exceptionNow());
+                        }
+                    });
+                }
+            }
         }
     }
 }
