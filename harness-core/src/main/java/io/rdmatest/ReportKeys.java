@@ -31,6 +31,12 @@ public final class ReportKeys {
     public static final String PARAMETER = "rdma.parameter";
 
     /**
+     * The last words of a parameter's name whose text says how much of the test was left out by request. The outcome of the run
+     * tells it.
+     */
+    public static final String LEFT_OUT_BY_REQUEST = "left out";
+
+    /**
      * A label, which places the test in the report's trees; the value is its name, as a rule {@code parentSuite},
      * {@code suite} or {@code subSuite}. Comes with {@link #VALUE}. The last one of a name counts. Tests that have all three
      * make up a matrix: one for each parent suite, with a row for each suite and sub-suite.

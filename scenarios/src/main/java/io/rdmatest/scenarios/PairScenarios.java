@@ -4,6 +4,7 @@ import io.rdmatest.Cause;
 import io.rdmatest.Deadline;
 import io.rdmatest.Measurement;
 import io.rdmatest.Measurement.Better;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.SkipReason;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.Thresholds;
@@ -91,6 +92,9 @@ public class PairScenarios {
     /** What a run of any size may take beside its rounds: nodes to be started, others to be given up. */
     private static final Duration LIMIT = Duration.ofMinutes(20);
 
+    /** Larger rails have no matrices and no line for each pair in the report: a browser does not open a million of them. */
+    static final int MOST_LISTED_NODES = 32;
+
     /** Longer limits than this are those of the test's method. */
     private static final Duration LONGEST_LIMIT = Duration.ofHours(23);
 
@@ -137,12 +141,17 @@ public class PairScenarios {
         }
         String words = limit.toMinutes() + " min";
         long deadline = Deadline.end(limit);
+        Duration budget = settings.pairs().budget();
+        long budgetEnd = Deadline.end(budget == null ? limit : budget);
+        int railsLeft = nodes.rails().size();
         Findings findings = new Findings();
         PairsFile file = PairsFile.begin(settings.pairs().file());
         Path written = file.path();
         List<Rail> measuredRails = new ArrayList<>();
         try (file) {
             for (String rail : nodes.rails()) {
+                // What a rail leaves of its share is the next ones'.
+                long share = Deadline.end(Duration.ofNanos(Deadline.nanos(budgetEnd) / railsLeft--));
                 List<String> names = nodes.on(rail);
                 if (names.size() < 2) {
                     findings.unknown.add("rail " + rail + " connects no two nodes");
@@ -153,7 +162,7 @@ public class PairScenarios {
                 try {
                     report.step(
                             "%d nodes%s".formatted(names.size(), rail.isEmpty() ? "" : " on rail " + rail),
-                            () -> measured.run(deadline, words));
+                            () -> measured.run(deadline, words, share));
                 } finally {
                     // Also of a run that was interrupted.
                     measured.report(findings);
@@ -187,7 +196,7 @@ public class PairScenarios {
         long rounds = nodes.rails().stream()
                 .mapToInt(rail -> nodes.on(rail).size())
                 .filter(number -> number > 1)
-                .mapToLong(number -> new Tournament(number).rounds())
+                .mapToLong(number -> Math.min(settings.rounds(), new Tournament(number).rounds()))
                 .sum();
         return settings.limitOfRound().multipliedBy(rounds);
     }
@@ -293,7 +302,7 @@ public class PairScenarios {
     }
 
     /** All pairs of the nodes that one rail connects. */
-    private static final class Rail implements Confirmations.Rail {
+    static final class Rail implements Confirmations.Rail {
 
         private final Nodes nodes;
         private final String rail;
@@ -308,6 +317,7 @@ public class PairScenarios {
         private final AtomicLong verified = new AtomicLong();
         private final Map<String, String> unread = new ConcurrentHashMap<>();
         private final Set<Pair> told = new HashSet<>();
+        private final boolean listed;
 
         private long lastNews = System.nanoTime();
         private int parts;
@@ -337,10 +347,11 @@ public class PairScenarios {
                     names,
                     node -> nodes.leaf(node, rail),
                     settings.pairs().bothWays() ? 2 : 1);
+            this.listed = names.size() <= MOST_LISTED_NODES || file.path() == null;
             this.all = new AllPairs(names.size(), rules, this::measure, lines::write);
         }
 
-        void run(long deadline, String limit) throws InterruptedException {
+        void run(long deadline, String limit, long budget) throws InterruptedException {
             Map<String, Throwable> missing = nodes.start(names, rail);
             missing.forEach(
                     (name, why) -> all.giveUp(names.indexOf(name), "it could not be started: " + AllPairs.text(why)));
@@ -351,7 +362,7 @@ public class PairScenarios {
                 }
             }
             counters.begin(places);
-            all.run(deadline, limit, this::tellNews);
+            all.run(deadline, limit, round -> settings.pairs().leavesOut(round, budget), this::tellNews);
         }
 
         /**
@@ -592,7 +603,7 @@ public class PairScenarios {
 
         /** Reports what was measured since the last time, so that little is lost when the run is killed. */
         private void tellNews() {
-            if (System.nanoTime() - lastNews < NEWS.toNanos()) {
+            if (!listed || System.nanoTime() - lastNews < NEWS.toNanos()) {
                 return;
             }
             lastNews = System.nanoTime();
@@ -663,7 +674,18 @@ public class PairScenarios {
             List<Cell> cells = all.cells();
             // Also those that only the others show to be slow, and whose second attempt did not come.
             cells.stream().filter(cell -> !lines.isUpToDate(cell)).forEach(lines::write);
-            StringBuilder text = matrices(cells);
+            StringBuilder text = listed
+                    ? matrices(cells)
+                    : new StringBuilder("%d nodes: the pairs are in %s beside the report, one in a line"
+                            .formatted(
+                                    names.size(),
+                                    Objects.requireNonNull(settings.pairs().file())
+                                            .getFileName()));
+            all.leftOut().ifPresent(what -> {
+                String words = what + ": each node and each port was measured, single paths need all rounds";
+                report.parameter((prefix() + ReportKeys.LEFT_OUT_BY_REQUEST).strip(), words);
+                text.append(System.lineSeparator()).append("left out: ").append(words);
+            });
             all.givenUp().forEach((node, why) -> {
                 findings.givenUp.add(prefix() + "node " + names.get(node) + ": " + why);
                 text.append(System.lineSeparator())
@@ -682,7 +704,9 @@ public class PairScenarios {
                     continue;
                 }
                 String line = line(cell);
-                text.append(System.lineSeparator()).append(line);
+                if (listed) {
+                    text.append(System.lineSeparator()).append(line);
+                }
                 if (cell.verdict() == Verdict.BAD) {
                     if (findings.bad.isEmpty() && cell.cause() != null) {
                         findings.first = cell.cause();

@@ -24,7 +24,15 @@ class PairSettingsTests {
     void allIsMeasuredUnlessSet() {
         assertThat(read(Map.of()))
                 .isEqualTo(new PairSettings(
-                        Set.copyOf(Metric.ofCells()), 0, 65536, Duration.ofMillis(500), Operation.WRITE, false, null));
+                        Set.copyOf(Metric.ofCells()),
+                        0,
+                        65536,
+                        Duration.ofMillis(500),
+                        Operation.WRITE,
+                        false,
+                        Integer.MAX_VALUE,
+                        null,
+                        null));
     }
 
     @Test
@@ -36,6 +44,8 @@ class PairSettingsTests {
                         "rdma.pairs.time", "0.25",
                         "rdma.pairs.operation", "read",
                         "rdma.pairs.directions", "both",
+                        "rdma.pairs.rounds", "64",
+                        "rdma.pairs.budget", "30m",
                         "rdma.pairs.file", "x/pairs.jsonl")))
                 .isEqualTo(new PairSettings(
                         Set.of(Metric.MESSAGE_RATE, Metric.LATENCY_P50, Metric.LATENCY_P99),
@@ -44,6 +54,8 @@ class PairSettingsTests {
                         Duration.ofMillis(250),
                         Operation.READ,
                         true,
+                        64,
+                        Duration.ofMinutes(30),
                         Path.of("x/pairs.jsonl")));
     }
 
@@ -53,6 +65,9 @@ class PairSettingsTests {
         "rdma.pairs.measure, 'rate,', 'rdma.pairs.measure=rate,: '''' is not measured of pairs'",
         "rdma.pairs.qps, 0, rdma.pairs.qps=0: allowed are 1.0 to 64.0",
         "rdma.pairs.qps, 1.5, rdma.pairs.qps=1.5: not a whole number",
+        "rdma.pairs.rounds, 15, rdma.pairs.rounds=15: allowed are 16.0 to",
+        "rdma.pairs.budget, soon, 'rdma.pairs.budget=soon: \"soon\" is no duration'",
+        "rdma.pairs.budget, 0s, 'rdma.pairs.budget=0s: \"0s\" is out of range'",
         "rdma.pairs.size, 16777217, rdma.pairs.size=16777217: allowed are 1.0 to",
         "rdma.pairs.time, 61, rdma.pairs.time=61: allowed are 0.01 to 60.0",
         "rdma.pairs.time, NaN, rdma.pairs.time=NaN: allowed are",
@@ -63,6 +78,19 @@ class PairSettingsTests {
         assertThatThrownBy(() -> read(Map.of(key, value)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageStartingWith(message);
+    }
+
+    @Test
+    void sixteenRoundsAreNeverLeftOut() {
+        PairSettings settings = read(Map.of("rdma.pairs.rounds", "64", "rdma.pairs.budget", "90m"));
+        long over = System.nanoTime();
+        long later = over + Duration.ofDays(1).toNanos();
+
+        assertThat(settings.leavesOut(15, over)).isNull();
+        assertThat(settings.leavesOut(16, over)).isEqualTo("--budget 1h30m");
+        assertThat(settings.leavesOut(63, later)).isNull();
+        assertThat(settings.leavesOut(64, later)).isEqualTo("--pairs-rounds 64");
+        assertThat(read(Map.of()).leavesOut(1_000_000, over)).isNull();
     }
 
     @Test

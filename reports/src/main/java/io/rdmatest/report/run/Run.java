@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -339,6 +340,7 @@ public record Run(
                     .append(Outcome.PARTIAL.caveat())
                     .append('.');
         }
+        leftOut().forEach(words -> reason.append(" Of ").append(words).append('.'));
         return reason.toString();
     }
 
@@ -370,7 +372,7 @@ public record Run(
         return count + (count == 1 ? " scenario" : " scenarios");
     }
 
-    /** Returns what was skipped: each reason once, with the number of scenarios. */
+    /** Returns what was skipped: each reason once, with the number of scenarios. Then what scenarios left out by request. */
     @JsonProperty("notJudged")
     public List<String> notJudged() {
         Map<String, Integer> reasons = new LinkedHashMap<>();
@@ -382,9 +384,18 @@ public record Run(
                 reasons.merge(reason, 1, Integer::sum);
             }
         }
-        return reasons.entrySet().stream()
-                .map(each -> scenarios(each.getValue()) + ": " + each.getKey())
+        return Stream.concat(
+                        reasons.entrySet().stream().map(each -> scenarios(each.getValue()) + ": " + each.getKey()),
+                        leftOut())
                 .toList();
+    }
+
+    /** Returns what scenarios left out by request. */
+    private Stream<String> leftOut() {
+        return scenarios.stream()
+                .flatMap(scenario -> scenario.parameters.entrySet().stream()
+                        .filter(each -> each.getKey().endsWith(ReportKeys.LEFT_OUT_BY_REQUEST))
+                        .map(each -> "%s, %s: %s".formatted(scenario.name, each.getKey(), each.getValue())));
     }
 
     public String counts() {

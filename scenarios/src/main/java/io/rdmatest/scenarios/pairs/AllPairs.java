@@ -14,6 +14,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -22,6 +23,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
@@ -103,6 +105,12 @@ public final class AllPairs {
     static final int GIVE_UP_LATER = 6;
 
     private static final int MOST_ATTEMPTS = 3;
+
+    /** From so many pairs of a node on that show the same twice, the node's other pairs with that finding are not tried again. */
+    static final int SPEAK_FOR_OTHERS = 5;
+
+    /** Up to this many nodes, all second attempts take a minute at most. */
+    private static final int FEW_NODES = 32;
 
     /** What an attempt shows. Two that show the same make a pair bad. */
     private enum Symptom {
@@ -194,6 +202,15 @@ public final class AllPairs {
         }
     }
 
+    /** A node in one direction of its pairs, and what they show. */
+    private record Side(int node, boolean server, Symptom symptom) {}
+
+    /** How many second attempts showed the same as the first one, and how many did not. */
+    private static final class Repeats {
+        private int same;
+        private int different;
+    }
+
     private final Tournament tournament;
     private final Rules rules;
     private final Measurement measurement;
@@ -202,6 +219,13 @@ public final class AllPairs {
     // These fields are guarded by this object, because measurements end on threads of their own.
     private final Map<Pair, List<Attempt>> attempts = new HashMap<>();
     private final SortedMap<Integer, String> givenUp = new TreeMap<>();
+    private final Map<Side, Repeats> repeats = new HashMap<>();
+
+    /** How many rounds were begun. */
+    private int begun;
+
+    /** Why no further round is wanted; null if all are. */
+    private @Nullable String leftOut;
 
     /** The nodes that were given up because their pairs failed. */
     private final Set<Integer> failing = new HashSet<>();
@@ -261,13 +285,18 @@ public final class AllPairs {
      *
      * @param deadline the time after which no new round begins, on the scale of {@link System#nanoTime}
      * @param limit the time limit as text, for example {@code 30 min}, for the reason of pairs that are not measured
+     * @param leaveOut says before each round, by its number, why this one and all later ones are not wanted; null if it is
      * @param afterRound called on this thread after each round
      * @throws InterruptedException if the caller is to end; measurements under way were interrupted, and have ended
      */
-    public void run(long deadline, String limit, Runnable afterRound) throws InterruptedException {
+    public void run(long deadline, String limit, IntFunction<@Nullable String> leaveOut, Runnable afterRound)
+            throws InterruptedException {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             try {
                 for (int round = 0; round < tournament.rounds() && isTime(deadline, limit); round++) {
+                    if (!begin(round, leaveOut.apply(round))) {
+                        break;
+                    }
                     measure(threads, tournament.round(round), false);
                     afterRound.run();
                 }
@@ -275,14 +304,16 @@ public final class AllPairs {
                 // at most.
                 List<Pair> suspects = suspects();
                 while (!suspects.isEmpty() && isTime(deadline, limit)) {
-                    synchronized (this) {
-                        usualOfAll = usual();
-                    }
                     for (List<Pair> round : disjoint(suspects)) {
                         if (!isTime(deadline, limit)) {
                             break;
                         }
-                        measure(threads, round, true);
+                        List<Pair> open =
+                                round.stream().filter(this::needsAttempt).toList();
+                        if (open.isEmpty()) {
+                            continue;
+                        }
+                        measure(threads, open, true);
                         afterRound.run();
                     }
                     suspects = suspects();
@@ -296,6 +327,19 @@ public final class AllPairs {
                 throw e;
             }
         }
+    }
+
+    private synchronized boolean begin(int round, @Nullable String reason) {
+        leftOut = reason;
+        begun = reason == null ? round + 1 : round;
+        return reason == null;
+    }
+
+    /** Returns how many rounds are not wanted, and why; empty if all are. */
+    public synchronized Optional<String> leftOut() {
+        return Optional.ofNullable(leftOut)
+                .map(reason ->
+                        "%d of %d rounds (%s)".formatted(tournament.rounds() - begun, tournament.rounds(), reason));
     }
 
     private synchronized boolean isTime(long deadline, String limit) {
@@ -343,6 +387,9 @@ public final class AllPairs {
             }
             List<Attempt> made = attempts.computeIfAbsent(pair, key -> new ArrayList<>(MOST_ATTEMPTS));
             made.add(attempt);
+            if (made.size() == 2) {
+                countRepeat(pair, made);
+            }
             cell = cell(pair, made, usualOfAll);
         }
         told.accept(cell);
@@ -459,19 +506,55 @@ public final class AllPairs {
 
     // ---- judging ----
 
-    private List<Pair> suspects() {
+    private synchronized List<Pair> suspects() {
+        usualOfAll = usual();
         return cells().stream()
                 .map(Cell::pair)
-                .filter(this::isOpen)
+                .filter(this::needsAttempt)
                 .filter(pair -> reasonToLeaveOut(pair) == null)
                 .toList();
     }
 
+    private synchronized boolean needsAttempt(Pair pair) {
+        return isOpen(pair) && spokenFor(pair) == null;
+    }
+
+    /**
+     * Returns the node that speaks for a pair with one attempt; null if there is none. It showed the same in that direction with
+     * enough others when they were tried again, and hardly ever something else.
+     */
+    private @Nullable Integer spokenFor(Pair pair) {
+        List<Attempt> made = attempts.getOrDefault(pair, List.of());
+        if (made.size() != 1 || tournament.nodes() <= FEW_NODES) {
+            return null;
+        }
+        Symptom symptom = judged(made.getFirst(), usualOfAll).symptom();
+        return Stream.of(true, false)
+                .filter(server -> {
+                    Repeats its = repeats.get(new Side(server ? pair.server() : pair.client(), server, symptom));
+                    return its != null && its.same >= SPEAK_FOR_OTHERS * (1 + its.different);
+                })
+                .map(server -> server ? pair.server() : pair.client())
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** Counts a second attempt for both of its nodes. */
+    private void countRepeat(Pair pair, List<Attempt> made) {
+        Attempt first = judged(made.getFirst(), usualOfAll);
+        boolean same = first.isLike(judged(made.getLast(), usualOfAll));
+        for (boolean server : new boolean[] {true, false}) {
+            Repeats its = repeats.computeIfAbsent(
+                    new Side(server ? pair.server() : pair.client(), server, first.symptom()), key -> new Repeats());
+            its.same += same ? 1 : 0;
+            its.different += same ? 0 : 1;
+        }
+    }
+
     /** Returns whether a pair needs another attempt: after one that may be repeated, and after two that differ. */
-    private synchronized boolean isOpen(Pair pair) {
-        Usual usual = usual();
+    private boolean isOpen(Pair pair) {
         List<Attempt> made = attempts.getOrDefault(pair, List.of()).stream()
-                .map(attempt -> judged(attempt, usual))
+                .map(attempt -> judged(attempt, usualOfAll))
                 .toList();
         return !made.isEmpty()
                 && made.size() < MOST_ATTEMPTS
@@ -487,12 +570,12 @@ public final class AllPairs {
     /**
      * Returns the results of all pairs, as they are by now; also while {@link #run} runs.
      *
-     * @return a cell for each ordered pair, in the order of rounds
+     * @return a cell for each ordered pair, in the order of rounds; none for a pair of a round that is not wanted
      */
     public synchronized List<Cell> cells() {
         Usual usual = usual();
         List<Cell> cells = new ArrayList<>();
-        for (int round = 0; round < tournament.rounds(); round++) {
+        for (int round = 0; round < (leftOut == null ? tournament.rounds() : begun); round++) {
             for (Pair pair : tournament.round(round)) {
                 cells.add(cell(pair, attempts.getOrDefault(pair, List.of()), usual));
             }
@@ -537,7 +620,15 @@ public final class AllPairs {
                 made.size(),
                 cause,
                 first.reason(),
-                once ? last.reason() + " (tried once)" : last.reason());
+                once ? last.reason() + " (tried once" + others(pair) + ")" : last.reason());
+    }
+
+    private String others(Pair pair) {
+        Integer node = spokenFor(pair);
+        return node == null
+                ? ""
+                : ": %d other pairs of this %s showed the same twice"
+                        .formatted(SPEAK_FOR_OTHERS, node == pair.server() ? "server" : "client");
     }
 
     /** Returns an attempt with the result of comparing it with its own median, the thresholds, and all other pairs. */

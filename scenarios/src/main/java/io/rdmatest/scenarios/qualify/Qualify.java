@@ -154,6 +154,22 @@ public final class Qualify implements Callable<Integer> {
     private @Nullable String pairsDirections;
 
     @Option(
+            names = "--pairs-rounds",
+            paramLabel = "NUMBER",
+            description =
+                    "Measure the first rounds of --pairs only, 16 or more of each rail (default: all). 16 name nodes"
+                            + " and ports, 64 blocks of leaves; single paths need all.")
+    private @Nullable String pairsRounds;
+
+    @Option(
+            names = "--budget",
+            paramLabel = "TIME",
+            description =
+                    "Begin no round of --pairs after this time, such as 30m; each rail has its share, and 16 rounds at"
+                            + " least. Further attempts of what was measured follow.")
+    private @Nullable String budget;
+
+    @Option(
             names = "--wire",
             description = "Capture what passes between the fabric's nodes, and fail scenarios whose packets break the"
                     + " rules.")
@@ -363,6 +379,8 @@ public final class Qualify implements Callable<Integer> {
         setting(PairSettings.TIME, pairsTime);
         setting(PairSettings.OPERATION, pairsOperation);
         setting(PairSettings.DIRECTIONS, pairsDirections);
+        setting(PairSettings.ROUNDS, pairsRounds);
+        setting(PairSettings.BUDGET, budget);
         PairSettings pairSettings;
         try {
             pairSettings = PairSettings.read(key -> Optional.ofNullable(settings.get(key)));

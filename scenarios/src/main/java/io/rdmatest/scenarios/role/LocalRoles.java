@@ -121,7 +121,10 @@ public final class LocalRoles implements AutoCloseable {
         private final BlockingQueue<Optional<String>> inbox;
         private final BlockingQueue<Optional<String>> outbox;
 
-        private Context(Supplier<FabricDevice> device, BlockingQueue<Optional<String>> inbox, BlockingQueue<Optional<String>> outbox) {
+        private Context(
+                Supplier<FabricDevice> device,
+                BlockingQueue<Optional<String>> inbox,
+                BlockingQueue<Optional<String>> outbox) {
             this.device = device;
             this.inbox = inbox;
             this.outbox = outbox;

@@ -6,10 +6,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
+import io.rdmatest.ReportKeys;
 import io.rdmatest.report.run.JournalEvent.Kind;
 import io.rdmatest.scenarios.qualify.Ending;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.platform.engine.TestExecutionResult;
@@ -51,6 +53,23 @@ class OutcomeTests {
         assertThat(run.outcome().status()).isZero();
         assertThat(run.outcomeReason()).isEqualTo("The one scenario that was judged passed.");
         assertThat(run.notJudged()).containsExactly("2 scenarios: not selected: the fabric has no thresholds");
+    }
+
+    @Test
+    void whatAScenarioLeftOutByRequestIsTold() {
+        events.add(JournalEvent.of(Kind.STARTED).about("one", true, "one", "a.B", "m"));
+        events.add(JournalEvent.of(Kind.ENTRY)
+                .about("one", true, "one", "a.B", "m")
+                .withEntry(Map.of(ReportKeys.PARAMETER, "rail0 left out", ReportKeys.VALUE, "2 of 18 rounds")));
+        events.add(JournalEvent.of(Kind.FINISHED)
+                .about("one", true, "one", "a.B", "m")
+                .withOutcome(Verdict.PASSED, null, null));
+        Run run = Run.of(events);
+
+        assertThat(run.outcome()).isEqualTo(Outcome.QUALIFIED);
+        assertThat(run.outcomeReason())
+                .isEqualTo("The one scenario that was judged passed. Of one, rail0 left out: 2 of 18 rounds.");
+        assertThat(run.notJudged()).containsExactly("one, rail0 left out: 2 of 18 rounds");
     }
 
     @Test

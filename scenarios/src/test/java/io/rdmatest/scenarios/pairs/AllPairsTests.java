@@ -22,6 +22,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -34,6 +35,8 @@ class AllPairsTests {
     private static final Rules RULES = new Rules(3, Double.POSITIVE_INFINITY, true);
 
     private static final Runnable NOTHING = () -> {};
+
+    private static final IntFunction<@Nullable String> ALL = round -> null;
 
     /** A failure of a simulated node with a cause of its own. */
     private static final class Caused extends RuntimeException implements Cause.Carrier {
@@ -72,7 +75,7 @@ class AllPairsTests {
 
     private static AllPairs ran(int nodes, Rules rules, Measurement measurement) throws InterruptedException {
         AllPairs all = new AllPairs(nodes, rules, measurement);
-        all.run(never(), "1 h", NOTHING);
+        all.run(never(), "1 h", ALL, NOTHING);
         return all;
     }
 
@@ -102,6 +105,48 @@ class AllPairsTests {
                 run(2, RULES, pair -> quick(times.get(pair).get(attempts.merge(pair, 1, Integer::sum) - 1)));
 
         assertThat(cells.values()).allMatch(cell -> cell.verdict() == Verdict.GOOD && cell.attempts() == 2);
+    }
+
+    @Test
+    void aSlowNodeIsTriedAgainWithFiveOthersInEachDirection() throws Exception {
+        Map<Pair, Integer> attempts = new ConcurrentHashMap<>();
+
+        Map<Pair, Cell> cells = run(40, RULES, pair -> {
+            attempts.merge(pair, 1, Integer::sum);
+            return quick(has(pair, 7) ? 100 : 10);
+        });
+
+        assertThat(attempts.values().stream().filter(count -> count == 2)).hasSize(2 * AllPairs.SPEAK_FOR_OTHERS);
+        assertThat(cells.values())
+                .allMatch(cell -> cell.verdict() == (has(cell.pair(), 7) ? Verdict.BAD : Verdict.GOOD));
+        assertThat(cells.values().stream().filter(cell -> has(cell.pair(), 7) && cell.attempts() == 1))
+                .hasSize(2 * (39 - AllPairs.SPEAK_FOR_OTHERS))
+                .allMatch(cell -> cell.reason()
+                        .endsWith("(tried once: 5 other pairs of this %s showed the same twice)"
+                                .formatted(cell.pair().server() == 7 ? "server" : "client")));
+    }
+
+    @Test
+    void aNodeThatWasSlowForAWhileIsTriedAgainWithAll() throws Exception {
+        Map<Pair, Integer> attempts = new ConcurrentHashMap<>();
+
+        Map<Pair, Cell> cells =
+                run(40, RULES, pair -> quick(attempts.merge(pair, 1, Integer::sum) == 1 && has(pair, 7) ? 100 : 10));
+
+        assertThat(cells.values()).allMatch(cell -> cell.verdict() == Verdict.GOOD);
+        assertThat(attempts.values().stream().filter(count -> count == 2)).hasSize(2 * 39);
+    }
+
+    @Test
+    void roundsThatAreNotWantedHaveNoCellsAndAreTold() throws Exception {
+        AllPairs all = new AllPairs(40, RULES, pair -> quick(has(pair, 7) ? 100 : 10));
+        all.run(never(), "1 h", round -> round < 16 ? null : "as asked", NOTHING);
+
+        assertThat(all.leftOut()).hasValue("62 of 78 rounds (as asked)");
+        assertThat(all.cells()).hasSize(16 * 20).allMatch(cell -> cell.attempts() > 0);
+        assertThat(all.cells().stream().filter(cell -> cell.verdict() == Verdict.BAD))
+                .hasSize(16);
+        assertThat(ran(4, RULES, pair -> quick(10)).leftOut()).isEmpty();
     }
 
     @Test
@@ -661,7 +706,7 @@ class AllPairsTests {
                     return moving(pair.equals(slow) ? 40e9 : 96e9, 100e9);
                 },
                 told::add);
-        all.run(never(), "1 h", NOTHING);
+        all.run(never(), "1 h", ALL, NOTHING);
 
         assertThat(told).hasSize(21);
         assertThat(toldBefore).hasSize(2).last().isEqualTo(20);
@@ -859,7 +904,7 @@ class AllPairsTests {
             return quick(10);
         });
         all.giveUp(1, "it could not be started: ssh: no route to host");
-        all.run(never(), "1 h", NOTHING);
+        all.run(never(), "1 h", ALL, NOTHING);
 
         assertThat(all.cells().stream().filter(cell -> cell.verdict() == Verdict.NOT_MEASURED))
                 .hasSize(6)
@@ -904,7 +949,7 @@ class AllPairsTests {
         });
         Thread runner = Thread.ofPlatform().start(() -> {
             try {
-                all.run(never(), "1 h", NOTHING);
+                all.run(never(), "1 h", ALL, NOTHING);
             } catch (InterruptedException e) {
                 thrown.incrementAndGet();
             }
@@ -932,7 +977,7 @@ class AllPairsTests {
         long begin = System.nanoTime();
         // Two rounds fit.
         long deadline = begin + Duration.ofMillis(200).toNanos();
-        all.run(deadline, "0 min", () -> {
+        all.run(deadline, "0 min", ALL, () -> {
             if (rounds.incrementAndGet() == 2) {
                 while (System.nanoTime() - deadline < 0) {
                     Thread.onSpinWait();
