@@ -426,6 +426,13 @@ public final class Qualify implements Callable<Integer> {
         if (wrong != null) {
             return usage(wrong);
         }
+        if ("true".equals(settings.get(ScenarioSettings.PAIRS))) {
+            String lacks = LaunchLimits.of(read, pairSettings).lacking();
+            if (lacks != null) {
+                System.err.println("./qualify: " + lacks);
+                return ExitStatus.HOST_NOT_READY.code();
+            }
+        }
         int timeoutSeconds = timeout == null ? DEFAULT_TIMEOUT_SECONDS : timeout;
         // The last run, or a setting, may also ask for pairs.
         if ("true".equals(settings.get(ScenarioSettings.PAIRS)) && fabric != null && timeout == null) {
