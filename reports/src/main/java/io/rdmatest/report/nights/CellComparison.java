@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -27,6 +28,7 @@ import java.util.TreeMap;
 import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.hipparchus.distribution.continuous.NormalDistribution;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +39,10 @@ import org.jspecify.annotations.Nullable;
  * <p>A value is worse if {@link Usual} says so, and if it also differs from the cell's median by more than six standard
  * deviations of the noise that the cells of its rail have from night to night. Normal noise exceeds that once in a billion times.
  * A failed cell is worse if its last earlier attempt was measured.
+ *
+ * <p>Of a million cells, some hundreds are slow for a moment in every night. So cells that are worse alone, in no worse port, count
+ * only if there are more of them than in the nights before, or if the same cell is worse in so many nights in a row that chance
+ * hardly does that to any of all cells.
  *
  * <p>A cell to which none of this applies is worse if it drifts: up to {@value QualificationComparison#DRIFT} times as many
  * nights show a trend that is no single step, and the newest quarter differs from the oldest by more than a single value may.
@@ -55,10 +61,11 @@ public final class CellComparison {
     private static final double MOST_DEVIATIONS = 6;
 
     /**
-     * The mean number of cells that drift by chance in a clean run, and the least statistic of a trend for any number of cells.
+     * The mean number of cells that drift by chance in a clean run, or are worse by chance in nights in a row.
      */
-    private static final double FALSE_DRIFTS = 1e-3;
+    private static final double FALSE_CELLS = 1e-3;
 
+    /** The least statistic of a trend for any number of cells. */
     private static final double LEAST_TREND = 4;
 
     /** The 95th percentile of normal noise, in standard deviations. */
@@ -555,14 +562,17 @@ public final class CellComparison {
             noise[metric.ordinal()] = noise(metric, numbers);
             like[metric.ordinal()] = new Usual(like(metric).of(leastSamples), tolerance);
         }
+        Rule rule = (night, row, before) ->
+                judged(night, row, before, like, noise, Objects.requireNonNull(numbers.get(places.get(row).rail)));
+        Map<Integer, Worse> alone = new TreeMap<>();
         double leastTrend = leastTrend();
         Map<String, int[]> counts = new TreeMap<>();
         for (int row = 0; row < places.size(); row++) {
             Place place = places.get(row);
             int rail = Objects.requireNonNull(numbers.get(place.rail));
             Worse found = null;
-            boolean isCompared = false;
-            boolean isBetter = false;
+            Judged judged = rule.judged(tonight, row, usual.size());
+            boolean isCompared = judged.isCompared();
             if (tonight.states[row] == FAILED) {
                 Byte was = lastState(row);
                 isCompared = was != null;
@@ -571,25 +581,9 @@ public final class CellComparison {
                     failed++;
                 }
             }
-            for (Metric metric : METRICS) {
-                float now = tonight.values[metric.ordinal()][row];
-                double[] earlier = earlier(metric, row);
-                if (Float.isNaN(now) || earlier.length == 0) {
-                    continue;
-                }
-                isCompared = true;
-                Change change = change(metric, like[metric.ordinal()], earlier, now, noise[metric.ordinal()][rail]);
-                isBetter |= change == Change.BETTER;
-                if (change == Change.WORSE) {
-                    Worse each = worse(
-                            place,
-                            metric.member(),
-                            Quantiles.median(earlier),
-                            earlier[0],
-                            earlier[earlier.length - 1],
-                            (double) now);
-                    found = found == null || each.factor() > found.factor() ? each : found;
-                }
+            if (judged.worse() != null) {
+                found = judged.worse();
+                alone.put(row, found);
             }
             if (found == null && isCompared) {
                 found = drift(row, like, noise, rail, leastTrend);
@@ -601,24 +595,138 @@ public final class CellComparison {
             }
             if (found != null) {
                 worse.add(found);
-            } else if (isBetter) {
+            } else if (judged.isBetter()) {
                 better++;
             }
         }
+        ports.addAll(ports(counts));
+        leaveOutChance(alone, rule);
         // What became worse at once comes first.
         worse.sort(Comparator.comparing(Worse::isDrift)
                 .thenComparing(Comparator.comparingDouble(Worse::factor).reversed()));
+    }
+
+    /** How a cell compares in a night: whether it could be, whether it is better, and what is worse, if anything is. */
+    private record Judged(
+            boolean isCompared, boolean isBetter, @Nullable Worse worse) {}
+
+    /** Judges a row of a night by so many of the first nights. */
+    @FunctionalInterface
+    private interface Rule {
+        Judged judged(Night night, int row, int before);
+    }
+
+    private Judged judged(Night night, int row, int before, Usual[] like, double[][] noise, int rail) {
+        Worse found = null;
+        boolean isCompared = false;
+        boolean isBetter = false;
+        for (Metric metric : METRICS) {
+            float now = night.values[metric.ordinal()][row];
+            double[] earlier = earlier(metric, row, before);
+            if (Float.isNaN(now) || earlier.length == 0) {
+                continue;
+            }
+            isCompared = true;
+            Change change = change(metric, like[metric.ordinal()], earlier, now, noise[metric.ordinal()][rail]);
+            isBetter |= change == Change.BETTER;
+            if (change == Change.WORSE) {
+                Worse each = worse(
+                        places.get(row),
+                        metric.member(),
+                        Quantiles.median(earlier),
+                        earlier[0],
+                        earlier[earlier.length - 1],
+                        (double) now);
+                found = found == null || each.factor() > found.factor() ? each : found;
+            }
+        }
+        return new Judged(isCompared, isBetter, found);
+    }
+
+    /**
+     * Leaves out cells that are worse alone, if there are no more of them than in the nights before. Adds those that are worse in
+     * nights in a row.
+     *
+     * @param found the rows whose values are worse tonight
+     */
+    private void leaveOutChance(Map<Integer, Worse> found, Rule rule) {
+        List<Worse> alone = found.entrySet().stream()
+                .filter(each -> !isOf(ports, places.get(each.getKey())))
+                .map(Map.Entry::getValue)
+                .toList();
+        if (alone.isEmpty()) {
+            return;
+        }
+        int last = usual.size() - 1;
+        // Of two nights, either one may have had its moment.
+        int chance = last == 0 ? better : worseAlone(last, rule).size();
+        if (last > 1) {
+            chance = Math.min(chance, worseAlone(last - 1, rule).size());
+        }
+        if (alone.size() > chance + MOST_DEVIATIONS * Math.sqrt(chance)) {
+            return;
+        }
+        int runs = 2;
+        while (runs <= last && places.size() * Math.pow(chance / (double) places.size(), runs) > FALSE_CELLS) {
+            runs++;
+        }
+        worse.removeAll(new HashSet<>(alone));
+        int first = usual.size() + 1 - runs;
+        if (first > 0) {
+            List<Night> later = Stream.concat(usual.subList(first + 1, usual.size()).stream(), Stream.of(tonight))
+                    .toList();
+            for (int row : worseAlone(first, rule)) {
+                if (later.stream()
+                        .allMatch(night -> rule.judged(night, row, first).worse() != null)) {
+                    worse.add(Objects.requireNonNull(
+                            rule.judged(tonight, row, first).worse()));
+                }
+            }
+        }
+        notes.add(
+                "%d cells that are worse in this run alone are left out: %d were so in an earlier run. One counts if it is worse in"
+                                .formatted(alone.size(), chance)
+                        + " %d runs in a row.".formatted(runs));
+    }
+
+    /** Returns the rows that are worse in an earlier night than in those before it, but in no worse port. */
+    private List<Integer> worseAlone(int night, Rule rule) {
+        List<Integer> rows = new ArrayList<>();
+        Map<String, int[]> counts = new TreeMap<>();
+        for (int row = 0; row < places.size(); row++) {
+            Judged judged = rule.judged(usual.get(night), row, night);
+            if (judged.isCompared()) {
+                count(places.get(row), judged.worse() != null, counts);
+            }
+            if (judged.worse() != null) {
+                rows.add(row);
+            }
+        }
+        List<Port> its = ports(counts);
+        rows.removeIf(row -> isOf(its, places.get(row)));
+        return rows;
+    }
+
+    private static boolean isOf(List<Port> ports, Place place) {
+        return ports.stream()
+                .anyMatch(port -> port.rail().equals(place.rail.name)
+                        && port.node().equals(port.direction().equals("out") ? place.from() : place.to()));
+    }
+
+    private List<Port> ports(Map<String, int[]> counts) {
+        List<Port> found = new ArrayList<>();
         for (Rail rail : rails.values()) {
             for (String node : rail.nodes()) {
                 for (String direction : List.of("out", "in")) {
                     int[] its = counts.getOrDefault(key(rail, node, direction), new int[] {0, 1});
                     if (its[0] >= LEAST_OF_PORT && 2 * its[0] >= its[1]) {
-                        ports.add(new Port(node, rail.name, direction, its[0], its[1]));
+                        found.add(new Port(node, rail.name, direction, its[0], its[1]));
                     }
                 }
             }
         }
-        ports.sort(Comparator.comparingInt(Port::worse).reversed());
+        found.sort(Comparator.comparingInt(Port::worse).reversed());
+        return found;
     }
 
     /** Returns the statistic of a trend that normal noise reaches in one of a thousand runs, in any of all cells and metrics. */
@@ -626,7 +734,7 @@ public final class CellComparison {
         return Math.max(
                 LEAST_TREND,
                 new NormalDistribution()
-                        .inverseCumulativeProbability(1 - FALSE_DRIFTS / (places.size() * (double) METRICS.length)));
+                        .inverseCumulativeProbability(1 - FALSE_CELLS / (places.size() * (double) METRICS.length)));
     }
 
     /** Returns the drift of a cell that is not worse in this run alone; null if it does not drift, or gets better. */
@@ -714,11 +822,11 @@ public final class CellComparison {
         return null;
     }
 
-    /** Returns the values of the earlier nights, sorted. */
-    private double[] earlier(Metric metric, int row) {
-        double[] values = new double[usual.size()];
+    /** Returns the values of so many of the first nights, sorted. */
+    private double[] earlier(Metric metric, int row, int nights) {
+        double[] values = new double[nights];
         int count = 0;
-        for (Night night : usual) {
+        for (Night night : usual.subList(0, nights)) {
             float value = night.values[metric.ordinal()][row];
             if (!Float.isNaN(value)) {
                 values[count++] = value;
@@ -753,7 +861,7 @@ public final class CellComparison {
         int[] count = new int[numbers.size()];
         int step = Math.max(1, (int) ((long) places.size() * usual.size() / MOST_NOISE));
         for (int row = 0; row < places.size(); row += step) {
-            double[] values = earlier(metric, row);
+            double[] values = earlier(metric, row, usual.size());
             float now = tonight.values[metric.ordinal()][row];
             if (values.length == 1 && !Float.isNaN(now)) {
                 // With a single earlier night, this night is also needed for the estimate.

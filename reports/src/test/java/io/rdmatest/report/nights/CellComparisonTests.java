@@ -125,6 +125,55 @@ class CellComparisonTests {
         }
     }
 
+    /** Of many cells, a few are slow for a moment each night. */
+    private static Story moments(long seed, Story story) {
+        return (night, from, to) -> {
+            Cell cell = story.cell(night, from, to);
+            boolean hasMoment = new Random(seed + night * 1_000_003L + from * 1009L + to).nextInt() % 500 == 0;
+            return hasMoment ? new Cell(cell.bandwidth() * 0.5, cell.tail() * 8, cell.fails()) : cell;
+        };
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3})
+    void cellsThatAreSlowForAMomentAreNotTold(long seed) throws IOException {
+        Random random = new Random(seed);
+        for (int night = 0; night < 7; night++) {
+            Path ignored = night(100, random, seed, "", moments(seed, (at, from, to) -> Cell.USUAL));
+            if (night > 0) {
+                CellComparison compared = compare(night, List.of());
+                assertThat(compared.worse())
+                        .as("seed %d, night %d", seed, night)
+                        .isEmpty();
+                assertThat(compared.lines()).anyMatch(line -> line.contains("worse in this run alone are left out"));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3})
+    void ofThoseTheOneThatStaysSlowAndAWorsePortAndManyAtOnceAreTold(long seed) throws IOException {
+        Random random = new Random(seed);
+        Story story = moments(seed, (night, from, to) -> {
+            boolean path = night >= 4 && from == 3 && to == 8;
+            boolean port = night == 6 && to == 50;
+            boolean many = night == 7 && (from + to) % 40 == 0;
+            return path || port || many ? new Cell(0.5, 1, false) : Cell.USUAL;
+        });
+        for (int night = 0; night < 8; night++) {
+            Path ignored = night(100, random, seed, "", story);
+        }
+
+        assertThat(compare(4, List.of()).worse()).isEmpty();
+        assertThat(compare(5, List.of()).worse()).isEmpty();
+        assertThat(compare(6, List.of()).worse())
+                .hasSizeBetween(95, 100)
+                .allMatch(cell -> cell.to().equals("n050")
+                        || cell.from().equals("n003") && cell.to().equals("n008"))
+                .anyMatch(cell -> cell.to().equals("n008"));
+        assertThat(compare(7, List.of()).worse()).hasSizeGreaterThan(200);
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 6, 20})
     void aPortAtSevenTenthsIsToldOnItsNightAndNothingElse(int when) throws IOException {
