@@ -49,6 +49,7 @@ class WalkCoverageTests {
             Map.entry("DriverQuirks.isSoftware", "it judges a name: DriverQuirksTests"),
             Map.entry("DriverQuirks.repeatsOnASlowHost", "it judges a name: DriverQuirksTests"),
             Map.entry("DriverQuirks.retriesWithoutEnd", "it judges a name: DriverQuirksTests"),
+            Map.entry("RemoteMemory.slice", "it computes a value: RemoteMemoryTests"),
             Map.entry("EventChannel.unusable", "it looks at a file of the host: ManagerFileTests"));
 
     @Test
