@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonValue;
 import io.rdmatest.report.culprits.Culprit;
 import io.rdmatest.report.culprits.PairLine;
 import io.rdmatest.report.page.BadPair;
+import io.rdmatest.report.page.Page;
 import io.rdmatest.report.page.PortFigures;
 import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.run.Outcome;
@@ -336,6 +337,21 @@ final class NodeStates {
                         : "Fix what is broken on the hosts, then run ./qualify --last-failed.";
             }
         };
+    }
+
+    /** Returns the rails that are bad, and then those that are suspect. */
+    List<Page.Need> needs() {
+        return entries().stream()
+                .flatMap(node -> node.rails().stream()
+                        .filter(rail -> rail.state().compareTo(State.SUSPECT) >= 0)
+                        .map(rail -> new Page.Need(
+                                node.node(),
+                                rail.rail(),
+                                rail.state().toString(),
+                                rail.evidence().getFirst(),
+                                Objects.requireNonNullElse(rail.action(), ""))))
+                .sorted(Comparator.comparing(Page.Need::state))
+                .toList();
     }
 
     /** Returns the causes that belong to no single node. */

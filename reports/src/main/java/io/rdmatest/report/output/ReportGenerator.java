@@ -295,6 +295,7 @@ public final class ReportGenerator implements Callable<Integer> {
                     output,
                     run,
                     pairs(run),
+                    new NodeStates(run, pairs(run)).needs(),
                     differs,
                     baseline == null ? null : Changes.of(baseline.compared(), baseline.cells()));
         } catch (IOException | RuntimeException e) {

@@ -21,7 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.time.Instant;
+import java.time.Duration;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
@@ -62,8 +62,20 @@ public final class Page {
             DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm 'UTC'").withZone(ZoneOffset.UTC);
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
+    /**
+     * A rail of a node that somebody has to look at.
+     *
+     * @param node the node
+     * @param rail its rail
+     * @param state {@code bad} or {@code suspect}
+     * @param evidence why, in a sentence
+     * @param action what to do
+     */
+    public record Need(String node, String rail, String state, String evidence, String action) {}
+
     private final Path folder;
     private final Run run;
+    private final List<Need> needs;
     private final @Nullable Differs differs;
     private final @Nullable Changes changes;
     private final @Nullable RunPairs pairs;
@@ -73,9 +85,16 @@ public final class Page {
     private final List<String> notes = new ArrayList<>();
     private final String order;
 
-    private Page(Path folder, Run run, RunPairs read, @Nullable Differs differs, @Nullable Changes changes) {
+    private Page(
+            Path folder,
+            Run run,
+            RunPairs read,
+            List<Need> needs,
+            @Nullable Differs differs,
+            @Nullable Changes changes) {
         this.folder = folder;
         this.run = run;
+        this.needs = List.copyOf(needs);
         this.differs = differs;
         this.changes = changes;
         pairs = read.matrix() == null ? null : read;
@@ -91,14 +110,20 @@ public final class Page {
      * @param folder has the data files to which the page links, and gets the page as {@value #FILE}
      * @param run the run
      * @param pairs the run's measured pairs
+     * @param needs the rails of nodes that are bad or suspect
      * @param differs what differs between its nodes, as in {@code nodes.json}; null if the run has one node
      * @param changes what changed since earlier runs; null if it was not compared with any
      * @throws IOException if the page can't be written
      */
     public static void write(
-            Path folder, Run run, RunPairs pairs, @Nullable JsonNode differs, @Nullable Changes changes)
+            Path folder,
+            Run run,
+            RunPairs pairs,
+            List<Need> needs,
+            @Nullable JsonNode differs,
+            @Nullable Changes changes)
             throws IOException {
-        Page page = new Page(folder, run, pairs, Differs.of(differs), changes);
+        Page page = new Page(folder, run, pairs, needs, Differs.of(differs), changes);
         StringOutput html = new StringOutput(1 << 16);
         TemplateEngine.createPrecompiled(
                         null, ContentType.Html, Page.class.getClassLoader(), Page.class.getPackageName())
@@ -164,8 +189,26 @@ public final class Page {
         return scenario.reason == null ? "" : scenario.reason.strip();
     }
 
-    List<Threshold> thresholds() {
-        return Threshold.of(run);
+    List<Measured> measured() {
+        return Measured.of(run);
+    }
+
+    /** Returns the rails of nodes that are bad or suspect. */
+    List<Need> needs() {
+        return needs;
+    }
+
+    /** Returns where the run was. */
+    String where() {
+        String rehearsal = Run.rehearsal(run.environment());
+        return run.environment().isEmpty()
+                ? ""
+                : Run.where(run.environment()) + (rehearsal == null ? "" : ". A rehearsal: " + rehearsal + ".");
+    }
+
+    /** Returns how many scenarios were not judged. */
+    int skipped() {
+        return (int) run.count(Verdict.SKIPPED);
     }
 
     /** Returns what differs between the nodes; null if the run has one node. */
@@ -278,8 +321,18 @@ public final class Page {
                 .toList();
     }
 
-    String made() {
-        return TIME.format(Instant.now());
+    String began() {
+        return TIME.format(run.began());
+    }
+
+    /** Returns how long the run took. */
+    String took() {
+        Duration time = Duration.between(run.began(), run.ended());
+        return time.toMinutes() == 0
+                ? Units.seconds(time.toMillis())
+                : time.toHours() == 0
+                        ? "%d min %d s".formatted(time.toMinutes(), time.toSecondsPart())
+                        : "%d h %d min".formatted(time.toHours(), time.toMinutesPart());
     }
 
     boolean hasHistory() {

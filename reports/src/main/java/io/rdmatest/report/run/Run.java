@@ -300,6 +300,14 @@ public record Run(
         return (driver.equals(DriverQuirks.SOFT_ROCE) ? "soft-RoCE" : driver) + "; " + Outcome.REHEARSED.caveat();
     }
 
+    /** Returns where a run was: fabric, host, device, driver, firmware and rate. */
+    public static String where(Map<String, String> environment) {
+        return "%s on %s: %s/%s %s fw %s, %s, %s"
+                .formatted(Stream.of("fabric", "host", "device", "port", "driver", "firmware", "gidType", "rate")
+                        .map(fact -> environment.getOrDefault(fact, "?"))
+                        .toArray());
+    }
+
     /** Returns whether the run was on a software device, in virtual machines that the project started or on this host. */
     @JsonIgnore
     public boolean isRehearsal() {

@@ -62,13 +62,13 @@ class PageInBrowserTests {
 
     /** Writes the page, and opens it. */
     private String written() throws IOException, InterruptedException {
-        Page.write(folder, run, RunPairs.read(folder, null), null, changes);
+        Page.write(folder, run, RunPairs.read(folder, null), List.of(), null, changes);
         return opened();
     }
 
     /** Writes the page, and opens it with a script that does what a visitor does. Its own policy would not let that run. */
     private String visited(String script) throws IOException, InterruptedException {
-        Page.write(folder, run, RunPairs.read(folder, null), null, changes);
+        Page.write(folder, run, RunPairs.read(folder, null), List.of(), null, changes);
         Path page = folder.resolve("index.html");
         String html = Files.readString(page)
                 .replaceFirst("<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "")

@@ -45,6 +45,7 @@ class PageTests {
     private Path folder;
 
     private Run run = PASSED;
+    private List<Page.Need> needs = List.of();
     private @Nullable JsonNode differs;
     private @Nullable Changes changes;
 
@@ -98,7 +99,7 @@ class PageTests {
     }
 
     private String page() throws IOException {
-        Page.write(folder, run, RunPairs.read(folder, null), differs, changes);
+        Page.write(folder, run, RunPairs.read(folder, null), needs, differs, changes);
         return Files.readString(folder.resolve("index.html"));
     }
 
@@ -111,7 +112,12 @@ class PageTests {
                 .contains("<header class=\"outcome bad\">")
                 .contains("<span class=\"word\">Not qualified.</span> The fabric failed 1 scenario of 3.")
                 .contains("<li>2 scenarios: not selected: no thresholds</li>")
-                .contains("<strong>Ping: SEND</strong> <code>RETRY_EXCEEDED</code><pre>retries exhausted</pre>")
+                .contains("<strong>Ping: SEND</strong> <code>RETRY_EXCEEDED</code> " + Cause.RETRY_EXCEEDED.category()
+                        + "<pre>retries exhausted</pre>")
+                .contains("<summary>2 scenarios, for 1 reason</summary>")
+                .contains("<p>? on ?: mlx5_0/?")
+                .containsPattern("The run began at \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC and took \\d+\\.\\d\\d s\\.")
+                .contains("<code>./qualify --last-failed</code>")
                 .contains("3 scenarios: 0 passed, 1 failed, 0 broken, 2 skipped.")
                 .contains("<a href=\"allure-report/index.html\">")
                 .contains("<a href=\"qualification.json\">")
@@ -222,7 +228,7 @@ class PageTests {
         Instant started = Instant.parse("2026-11-27T00:00:00Z");
         Files.setLastModifiedTime(pairs, FileTime.from(started.minusSeconds(3600)));
 
-        Page.write(folder, run, RunPairs.read(folder, started), null, null);
+        Page.write(folder, run, RunPairs.read(folder, started), List.of(), null, null);
         assertThat(Files.readString(folder.resolve("index.html")))
                 .contains("pairs.jsonl is from an earlier run, so there is no heat map.");
 
@@ -337,6 +343,33 @@ class PageTests {
     }
 
     @Test
+    void aNodeThatIsBadHasWhatToDo() throws IOException {
+        needs = List.of(new Page.Need("n7", "rail1", "bad", "7 of 7 pairs are bad", "Swap the cable <now>"));
+
+        assertThat(page())
+                .contains("<tr><th scope=\"row\">n7</th><td>rail1</td><td class=\"bad-word\">bad</td>"
+                        + "<td>7 of 7 pairs are bad</td><td>Swap the cable &lt;now&gt;</td></tr>");
+    }
+
+    @Test
+    void aMeasurementOfEachMethodIsShownWithoutADemand() throws IOException {
+        run = run(
+                List.of(),
+                scenario(
+                        "SEND, 64 bytes",
+                        Verdict.PASSED,
+                        null,
+                        Measurement.rate("throughput", 1.5, "Gb/s"),
+                        Measurement.percentile("round trip p50", 50, 1234.5, "us", 200)),
+                scenario("the same method", Verdict.PASSED, null, Measurement.rate("throughput", 2, "Gb/s")));
+
+        assertThat(page())
+                .contains("<tr><th scope=\"row\">SEND, 64 bytes</th><td>round trip p50</td><td class=\"number\">1.23 ms</td>"
+                        + "<td class=\"number\"></td>")
+                .doesNotContain("the same method");
+    }
+
+    @Test
     void thresholdsAreHeldAgainstWhatWasMeasured() throws IOException {
         run = run(
                 List.of(),
@@ -351,11 +384,11 @@ class PageTests {
                         Measurement.limit("demanded: round trip max", 90, "us")));
 
         assertThat(page())
-                .contains("<td>round trip p99</td><td class=\"number\">10.0 us</td><td class=\"number\">12.5 us</td>"
+                .contains("<td>round trip p99</td><td class=\"number\">12.5 us</td><td class=\"number\">10.0 us</td>"
                         + "<td class=\"missed-word\">missed</td>")
-                .contains("<td>throughput</td><td class=\"number\">90.0 Gb/s</td><td class=\"number\">92.0 Gb/s</td>"
+                .contains("<td>throughput</td><td class=\"number\">92.0 Gb/s</td><td class=\"number\">90.0 Gb/s</td>"
                         + "<td class=\"kept-word\">kept</td>")
-                .contains("<td>round trip max</td><td class=\"number\">90.0 us</td><td class=\"number\">–</td>"
+                .contains("<td>round trip max</td><td class=\"number\">–</td><td class=\"number\">90.0 us</td>"
                         + "<td class=\"not-measured-word\">not measured</td>");
     }
 

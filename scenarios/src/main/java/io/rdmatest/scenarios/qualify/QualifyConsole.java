@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Shows the progress of a run on the console. It may be called by any thread: those that read a JVM's output, and the clock. */
@@ -122,10 +121,7 @@ final class QualifyConsole {
         if (rehearsal != null) {
             return REHEARSAL + rehearsal;
         }
-        return "%s on %s: %s/%s %s fw %s, %s, %s"
-                .formatted(Stream.of("fabric", "host", "device", "port", "driver", "firmware", "gidType", "rate")
-                        .map(fact -> environment.getOrDefault(fact, "?"))
-                        .toArray());
+        return Run.where(environment);
     }
 
     /** Shows what a JVM says of its run. */
