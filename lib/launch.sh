@@ -24,6 +24,13 @@ complain() {
 # A JVM takes it for the end of an entry, and has no way to quote it.
 [[ $project != *:* ]] || complain "a Java class path cannot name a folder with ':', such as $project: move the project"
 
+# An archive brings a runtime of its own. There nothing is built, and nothing is written into its folder.
+installed=
+if [ -x "$project/runtime/bin/java" ]; then
+    installed=yes
+    export RDMA_JAVA_HOME=${RDMA_JAVA_HOME:-$project/runtime}
+fi
+
 # Without it, a lock that nobody holds would look like one that somebody holds.
 command -v flock >/dev/null \
     || complain "there is no program flock on the PATH; run as root: $(install_command "$(package_of program:flock)")"
@@ -108,6 +115,10 @@ not_built() {
 build_if_stale() {
     local module=${*: -1} target log arguments status=0
     target=$project/$module/target
+    if [ -n "$installed" ]; then
+        runnable "$module" "$1" || complain "$project lacks a file, or you may not read it: unpack or install rdmatest again"
+        return
+    fi
     built "$@" && return
     if runnable "$module" "$1" && { [ -n "${RDMA_NODE-}" ] || [ ! -w "$target" ]; }; then
         # In the virtual machine there is no network, and a build would take minutes. Somebody else's clone is theirs to build.
@@ -142,17 +153,20 @@ build_if_stale() {
 }
 
 # Sets work to where a command keeps what it needs of its own: work_folder MODULE FILE. That is the module's target folder or, where
-# it or the FILE in it is not this user's to write, a folder of the user's own; fails where there is neither.
+# it or the FILE in it is not this user's to write, a folder of the user's own; fails where there is neither. An installed program
+# keeps its state there in every case, by a name that an update does not change.
 work_folder() {
-    local name
+    local name='' state
     work=$project/$1/target
     # In the virtual machine it is the host's script that chose.
     [ -z "${RDMA_NODE-}" ] || return 0
-    if { [ -d "$work" ] || mkdir -p "$work" 2>/dev/null; } && [ -w "$work" ] && { [ ! -e "$work/$2" ] || [ -w "$work/$2" ]; }; then
+    if [ -z "$installed" ] && { [ -d "$work" ] || mkdir -p "$work" 2>/dev/null; } && [ -w "$work" ] && { [ ! -e "$work/$2" ] || [ -w "$work/$2" ]; }; then
         return
     fi
-    name=$(clone_name)
-    work=${XDG_STATE_HOME:-${HOME-}/.local/state}/rdmatest/$name/$1
+    [ -n "$installed" ] || name=/$(clone_name)
+    # A service of the system may have no home.
+    state=${XDG_STATE_HOME:-${HOME:+$HOME/.local/state}}
+    work=${state:-/var/lib}/rdmatest$name/$1
     mkdir -p "$work" 2>/dev/null && [ -w "$work" ]
 }
 
@@ -177,13 +191,12 @@ prepare() {
     IFS=: read -ra entries <<<"$classpath"
     key=$(stat -L -c '%s %Y' -- "${java%/bin/java}/lib/modules" "${entries[@]}" 2>/dev/null)
     is_of "$cache" "$key" && known=yes
-    if [ -z "$known" ] && [ -z "${RDMA_NODE-}" ] && [ ! -w "${cache%/*}" ]; then
+    if [ -z "$known" ] && [ -z "${RDMA_NODE-}" ] && { [ -n "$installed" ] || [ ! -w "${cache%/*}" ]; }; then
         own=$(cache_directory)
-        if [ -n "$own" ]; then
-            own=$own/classes/$(clone_name)/$module
-            cache=$own/$name.aot
-            is_of "$cache" "$key" && known=yes
-        fi
+        [ -n "$own" ] || return 0
+        own=$own/classes/$(clone_name)/$module
+        cache=$own/$name.aot
+        is_of "$cache" "$key" && known=yes
     fi
     # In the virtual machine the project can't be written to, and training would take longer than it saves.
     if [ -z "$known" ] && [ $# -gt 0 ] && [ -z "${RDMA_NODE-}" ] && mkdir -p "${cache%/*}" 2>/dev/null && [ -w "${cache%/*}" ]; then

@@ -21,9 +21,17 @@ if [ -z "$asks" ]; then
     work_folder reports qualify.lock || complain "cannot write to $work: set XDG_STATE_HOME to a folder of yours"
     # Two runs at once would write the same files. The lock is the JVM's below, which passes no descriptor on: if it is killed, the
     # JVM of the scenarios and its virtual machine see that and end.
-    { exec 9>"$work/qualify.lock"; } 2>/dev/null || complain "cannot write to $work"
-    # Not under a run, which executes what it has built.
-    flock -n 9 || complain "another run is going on in $project; wait for it, or use another clone"
+    first=$work number=1
+    until { exec 9>"$work/qualify.lock"; } 2>/dev/null && flock -n 9; do
+        [ -w "$work/qualify.lock" ] || complain "cannot write to $work"
+        # Not under a run, which executes what it has built. What is installed is only read: the next run gets a folder of its own.
+        [ -n "$installed" ] || complain "another run is going on in $project; wait for it, or use another clone"
+        number=$((number + 1))
+        [ "$number" -le 9 ] || complain "nine runs of yours are going on; wait for one of them"
+        work=$first-$number
+        mkdir -p "$work" 2>/dev/null || complain "cannot write to $work"
+    done
+    [ "$number" = 1 ] || printf './%s: another run is going on; the results of this one go to %s\n' "$script" "$work" >&2
     build_if_stale rdmatest harness-core fabric-config run-summary junit-extension reports scenarios
     # For the JVM of the scenarios. No device has this name: each of them fails at once, wherever this is.
     trained=$work/training

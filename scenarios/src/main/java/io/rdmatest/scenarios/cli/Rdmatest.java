@@ -203,7 +203,8 @@ public final class Rdmatest implements Callable<Integer> {
         return made;
     }
 
-    static CommandLine commandLine() {
+    /** Returns the commands with their options, for what documents them. */
+    public static CommandLine commandLine() {
         return commandLine(all());
     }
 

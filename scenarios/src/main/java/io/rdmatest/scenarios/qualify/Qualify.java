@@ -274,7 +274,11 @@ public final class Qualify implements Callable<Integer> {
                             + " are left, at most so many times (default: ${DEFAULT-VALUE}).")
     private int restarts;
 
-    @Option(names = "--output", paramLabel = "DIR", description = "Where the report goes (default: reports/target).")
+    @Option(
+            names = "--output",
+            paramLabel = "DIR",
+            description = "Where the report goes (default: reports/target of a clone that you may write to; otherwise"
+                    + " rdmatest/reports in $$XDG_STATE_HOME).")
     private @Nullable Path output;
 
     @Option(
@@ -332,7 +336,7 @@ public final class Qualify implements Callable<Integer> {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
             }
         }
-        Path whole = output == null ? target : output.toAbsolutePath();
+        Path whole = output == null ? work : output.toAbsolutePath();
         if (lastFailed) {
             Integer ended = selectLastFailed(whole);
             if (ended != null) {
