@@ -48,8 +48,10 @@ if [ -t 1 ]; then
     columns=${columns#* }
     [[ $columns =~ ^[1-9][0-9]*$ ]] || columns=80
 fi
-command=("$java_home/bin/java" -XX:TieredStopAtLevel=1 ${prepared[@]+"${prepared[@]}"} "$tells_failure" -Drdma.project="$project"
-    -Drdma.work="$work" -Drdma.columns="$columns" -cp "$classpath" io.rdmatest.scenarios.qualify.Qualify "$@")
+# A JVM that does not let the class path call native code refuses the classes of one that does.
+command=("$java_home/bin/java" -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED ${prepared[@]+"${prepared[@]}"}
+    "$tells_failure" -Drdma.project="$project" -Drdma.work="$work" -Drdma.columns="$columns"
+    -cp "$classpath" io.rdmatest.scenarios.qualify.Qualify "$@")
 if [ -n "$asks" ]; then
     "${command[@]}"
     end_as $?

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import picocli.AutoComplete;
 import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
 import picocli.codegen.docgen.manpage.ManPageGenerator;
 
 /** Writes what a shell and man(1) know about the commands, from the commands themselves. */
@@ -34,7 +35,7 @@ final class Manual {
             }
         }
         Files.writeString(Path.of(args[1]), AutoComplete.bash("rdmatest", line));
-        Files.writeString(Path.of(args[2]), installed(line.getUsageMessage()));
+        Files.writeString(Path.of(args[2]), installed(line.getUsageMessage(Ansi.OFF)));
     }
 
     /** Calls the commands of a clone by their names on the PATH. */
