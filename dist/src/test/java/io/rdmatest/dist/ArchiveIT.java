@@ -10,8 +10,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -220,8 +223,8 @@ class ArchiveIT {
     /** With the images of this user's cache, so that no kernel is fetched. */
     @Test
     void scenariosRunInTheVirtualMachine() throws Exception {
-        ProcessBuilder builder = asThisUser(List.of(
-                unpacked.resolve("bin/rdmatest").toString(), "qualify", "--scenario", "PingPongScenarios"));
+        ProcessBuilder builder = asThisUser(
+                List.of(unpacked.resolve("bin/rdmatest").toString(), "qualify", "--scenario", "PingPongScenarios"));
         builder.environment().put("RDMA_VM", "always");
         builder.environment().put("RDMA_VM_CACHE", cache().toString());
         builder.environment().remove("RDMA_VM_ROOT");
@@ -263,22 +266,43 @@ class ArchiveIT {
     @Test
     void thePackageForDebianHasTheSameTree() throws Exception {
         Assumptions.assumeTrue(Files.isExecutable(Path.of("/usr/bin/dpkg-deb")), "this host has no dpkg-deb");
-        Path deb;
+        assertRuns("deb", "dpkg-deb -x \"$1\" .");
+    }
+
+    @Test
+    void theRpmHasTheSameTree() throws Exception {
+        Assumptions.assumeTrue(Files.isExecutable(Path.of("/usr/bin/rpm2cpio")), "this host has no rpm2cpio");
+        assertRuns("rpm", "set -o pipefail; rpm2cpio \"$1\" | cpio -idm --quiet --no-absolute-filenames");
+    }
+
+    private void assertRuns(String kind, String extract) throws Exception {
+        Path file;
         try (Stream<Path> files = Files.list(ARCHIVE.getParent())) {
-            deb = files.filter(file -> file.toString().endsWith(".deb"))
+            file = files.filter(each -> each.toString().endsWith("." + kind))
                     .findFirst()
                     .orElseThrow();
         }
-        Path root = home.resolve("root");
-        Ended extracted = run(new ProcessBuilder("dpkg-deb", "-x", deb.toString(), root.toString()));
+        Path root = Files.createDirectories(home.resolve("root"));
+        Ended extracted =
+                run(new ProcessBuilder("bash", "-c", extract, "bash", file.toString()).directory(root.toFile()));
         assertThat(extracted.status()).as(extracted.output()).isZero();
 
         assertThat(root.resolve("etc/rdmatest/fabrics/two-hosts.example.yaml")).exists();
         assertThat(root.resolve("usr/lib/systemd/system/rdmatest-night.timer")).exists();
-        Ended help = run(without(List.of(root.resolve("usr/bin/rdmatest").toString(), "--version")));
-        assertThat(help.status()).as(help.output()).isZero();
-        assertThat(root.resolve("usr/lib/rdmatest/lib/scenarios/target/rdmatest.aot"))
+        Ended version = run(without(List.of(root.resolve("usr/bin/rdmatest").toString(), "--version")));
+        assertThat(version.status()).as(version.output()).isZero();
+        Path tree = root.resolve("usr/lib/rdmatest");
+        assertThat(tree.resolve("lib/scenarios/target/rdmatest.aot"))
                 .hasSameBinaryContentAs(unpacked.resolve("lib/scenarios/target/rdmatest.aot"));
+        assertThat(executables(tree)).isEqualTo(executables(unpacked));
+    }
+
+    private static Set<String> executables(Path tree) throws IOException {
+        try (Stream<Path> files = Files.walk(tree)) {
+            return files.filter(file -> Files.isRegularFile(file) && Files.isExecutable(file))
+                    .map(file -> tree.relativize(file).toString())
+                    .collect(Collectors.toCollection(TreeSet::new));
+        }
     }
 
     @Test
