@@ -49,9 +49,7 @@ final class Bootstrap {
             return READ.compute(path.toAbsolutePath(), (absolute, known) -> {
                 try {
                     FileTime modified = Files.getLastModifiedTime(absolute);
-                    if (known != null
-                            && known.modified.equals(modified)
-                            && known.length == Files.size(absolute)) {
+                    if (known != null && known.modified.equals(modified) && known.length == Files.size(absolute)) {
                         return known;
                     }
                     byte[] content = Files.readAllBytes(absolute);

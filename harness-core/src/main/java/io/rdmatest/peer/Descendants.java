@@ -32,7 +32,8 @@ final class Descendants {
         Set<ProcessHandle> found = new LinkedHashSet<>();
         Deque<ProcessHandle> parents = new ArrayDeque<>(List.of(root));
         while (!parents.isEmpty()) {
-            for (String child : children(proc.resolve(Long.toString(parents.pop().pid())))) {
+            for (String child :
+                    children(proc.resolve(Long.toString(parents.pop().pid())))) {
                 ProcessHandle.of(Long.parseLong(child)).filter(found::add).ifPresent(parents::add);
             }
         }

@@ -364,8 +364,9 @@ class PageTests {
                 scenario("the same method", Verdict.PASSED, null, Measurement.rate("throughput", 2, "Gb/s")));
 
         assertThat(page())
-                .contains("<tr><th scope=\"row\">SEND, 64 bytes</th><td>round trip p50</td><td class=\"number\">1.23 ms</td>"
-                        + "<td class=\"number\"></td>")
+                .contains(
+                        "<tr><th scope=\"row\">SEND, 64 bytes</th><td>round trip p50</td><td class=\"number\">1.23 ms</td>"
+                                + "<td class=\"number\"></td>")
                 .doesNotContain("the same method");
     }
 
