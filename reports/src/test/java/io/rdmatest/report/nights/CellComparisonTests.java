@@ -129,7 +129,7 @@ class CellComparisonTests {
     private static Story moments(long seed, Story story) {
         return (night, from, to) -> {
             Cell cell = story.cell(night, from, to);
-            boolean hasMoment = new Random(seed + night * 1_000_003L + from * 1009L + to).nextInt() % 500 == 0;
+            boolean hasMoment = new Random(seed + night * 1_000_003L + from * 1009L + to).nextInt(500) == 0;
             return hasMoment ? new Cell(cell.bandwidth() * 0.5, cell.tail() * 8, cell.fails()) : cell;
         };
     }
