@@ -271,7 +271,7 @@ class DependencyDirectionTests {
         knowsOnly(REPORT, NIGHTS, CULPRITS);
         knowsOnly(REPORT, RUN, NIGHTS);
         knowsOnly(REPORT, "io.rdmatest.report.listener..", RUN);
-        knowsOnly(REPORT, PAGE, RUN, CULPRITS);
+        knowsOnly(REPORT, PAGE, RUN, NIGHTS, CULPRITS);
         knowsOnly(REPORT, "io.rdmatest.report.output..", RUN, PAGE, NIGHTS, CULPRITS);
         assertThatThrownBy(() -> knowsOnly(REPORT, PAGE, RUN)).isInstanceOf(AssertionError.class);
     }
