@@ -72,11 +72,11 @@ class BaselineTests {
         assertThat(Files.readString(folder.resolve("comparison.html")))
                 .contains("<b>" + changes + "</b>")
                 .contains("<td>kernel</td><td>6.1</td><td>6.12</td>")
-                .contains("<tr class='worse'><td>worse</td><td>x</td>"
+                .contains("<tr class=\"worse\"><td>worse</td><td>x</td>"
                         + "<td>passed -&gt; failed (passed in 2 of the 2 runs before)</td><td>&lt;it broke&gt;</td>")
-                .contains("<tr class='worse'><td>worse</td><td>x</td><td>round trip p50</td>"
+                .contains("<tr class=\"worse\"><td>worse</td><td>x</td><td>round trip p50</td>"
                         + "<td>15.0 (10.0 to 20.0) -&gt; 40.0 us (2.67 times)</td>")
-                .contains("<tr class='better'><td>better</td><td>y</td>")
+                .contains("<tr class=\"better\"><td>better</td><td>y</td>")
                 .contains("2 runs, of which the latest is " + folder.resolve("2.json"));
         JsonNode json = MAPPER.readTree(folder.resolve("comparison.json").toFile());
         assertThat(json.path("worse").asInt()).isEqualTo(2);
