@@ -200,10 +200,7 @@ public final class Page {
 
     /** Returns where the run was. */
     String where() {
-        String rehearsal = Run.rehearsal(run.environment());
-        return run.environment().isEmpty()
-                ? ""
-                : Run.where(run.environment()) + (rehearsal == null ? "" : ". A rehearsal: " + rehearsal + ".");
+        return run.environment().isEmpty() ? "" : Run.where(run.environment());
     }
 
     /** Returns how many scenarios were not judged. */
