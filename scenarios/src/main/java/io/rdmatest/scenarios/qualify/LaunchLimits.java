@@ -4,7 +4,9 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.Rail;
 import io.rdmatest.scenarios.PairSettings;
 import io.rdmatest.scenarios.pairs.Tournament;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -153,10 +155,14 @@ record LaunchLimits(long agents, long pairs, Path proc, Path cgroups) {
         return stripped.matches("\\d{1,18}") ? Long.parseLong(stripped) : Long.MAX_VALUE;
     }
 
+    /**
+     * Reads a file in one piece. The kernel ends a number below /proc/sys after the first read, and {@code Files.readString} begins
+     * with one byte.
+     */
     private static String text(Path file) {
-        try {
-            return Files.readString(file);
-        } catch (IOException e) {
+        try (BufferedReader lines = Files.newBufferedReader(file)) {
+            return lines.lines().collect(Collectors.joining("\n"));
+        } catch (IOException | UncheckedIOException e) {
             return "";
         }
     }

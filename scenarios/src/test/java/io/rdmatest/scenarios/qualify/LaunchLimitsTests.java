@@ -55,6 +55,13 @@ class LaunchLimitsTests {
         write(proc, "300/status", "Uid:\t7\t7\t7\t7\nThreads:\t5000\n");
     }
 
+    /** The kernel's own files differ from copies of them: a number below /proc/sys ends after the first read. */
+    @Test
+    void thisHostHoldsOneAgent() {
+        assertThat(new LaunchLimits(1, 2, Path.of("/proc"), Path.of("/sys/fs/cgroup")).lacking())
+                .isNull();
+    }
+
     private LaunchLimits of(int agents, long pairs) {
         return new LaunchLimits(agents, pairs, proc, cgroups);
     }
